@@ -38,7 +38,7 @@ test: $(READY) lint  ## format, lint, types, import rules and the test suite
 lint: $(READY)  ## ruff, mypy and import-linter
 	@echo "ruff"; $(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
-	@echo "import-linter"; $(BIN)/lint-imports --no-timings 2>&1 | tail -n 4
+	@echo "import-linter"; $(BIN)/lint-imports > .import-linter.log || { cat .import-linter.log; exit 1; }; rm -f .import-linter.log
 
 format: $(READY)  ## format the code
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix --quiet .

@@ -12,6 +12,8 @@ import numpy as np
 from metrics.metric import Metric, defined, same_shape
 from metrics.sums import Array, Dims, ErrorSums, floats, present, ratio, total, where
 
+NO_RANGE = "nmse_range is undefined: the observations have no range"
+
 
 def mean(values: Array, *, dim: Dims = None) -> Array:
     """Average over `dim`, missing values left out.
@@ -54,11 +56,13 @@ def nmse_range(forecast: Array, observed: Array, *, dim: Dims = None) -> Array:
     same_shape(forecast, observed)
     forecast, observed = floats(forecast), floats(observed)
     paired = present(forecast - observed)
+    if not observed.size:  # nothing has no extremes to ask for
+        return defined(rmse(forecast, observed, dim=dim), NO_RANGE)
     # A range does not add, so the sample is needed whole: with the unpaired points pushed out of the way.
     high = where(paired, observed, -np.inf).max(dim)
     low = where(paired, observed, np.inf).min(dim)
     span = where(high > low, high - where(high > low, low, 0.0))
-    return defined(rmse(forecast, observed, dim=dim) / span, "nmse_range is undefined: the observations have no range")
+    return defined(rmse(forecast, observed, dim=dim) / span, NO_RANGE)
 
 
 def nmse_power(forecast: Array, observed: Array, *, dim: Dims = None) -> Array:

@@ -34,11 +34,10 @@ class Metric:
 def same_shape(forecast: Array, observed: Array) -> None:
     """Refuse two numpy samples that only broadcasting would bring together; labelled ones are aligned by name."""
     if hasattr(forecast, "dims") and hasattr(observed, "dims"):
-        for name in set(forecast.dims) & set(observed.dims):
-            sizes = forecast.sizes[name], observed.sizes[name]
-            if sizes[0] != sizes[1]:
+        for name in (each for each in forecast.dims if each in observed.dims):
+            if forecast.sizes[name] != observed.sizes[name]:
                 raise MismatchedSample(
-                    f"along {name!r} the forecast has {sizes[0]} points, the observations {sizes[1]}"
+                    f"forecast has shape {forecast.shape}, observed {observed.shape}; they differ along {name!r}"
                 )
             labels = [each.indexes[name] for each in (forecast, observed) if name in each.indexes]
             if len(labels) == 2 and not labels[0].equals(labels[1]):
@@ -50,7 +49,10 @@ def same_shape(forecast: Array, observed: Array) -> None:
 
 
 def defined(value: Array, why: str) -> Array:
-    """The value; an undefined single number is an error, an undefined cell of a field is missing."""
-    if np.ndim(value) == 0 and not hasattr(value, "dims") and np.isnan(value):
+    """The value; an undefined single number is an error, an undefined cell of a field is missing.
+
+    What is lazy is not looked at, so that there an undefined number is missing as well.
+    """
+    if np.ndim(value) == 0 and getattr(value, "chunks", None) is None and np.isnan(value):
         raise Undefined(why)
     return value

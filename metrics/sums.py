@@ -125,9 +125,9 @@ class ErrorSums(Sums):
         return self.mse() ** 0.5
 
     def nmse_power(self) -> Array:
-        """Mean square error over the product of both means; missing where that product is not positive (D-12)."""
+        """Mean square error over the product of both means; missing where that is not positive and finite (D-12)."""
         product = ratio(self.forecast, self.n) * ratio(self.observed, self.n)
-        return self.mse() / where(product > 0, product)
+        return self.mse() / where((product > 0) & (product < np.inf), product)
 
 
 @dataclass(frozen=True, slots=True)

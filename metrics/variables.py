@@ -20,6 +20,7 @@ class Variable:
     difference: str = ""
     lowest: float = float("-inf")
     highest: float = float("inf")
+    reported_when: str = ""  # under which condition stations report it at all; then a gap is no fault (D-17, D-22)
 
     @property
     def difference_unit(self) -> str:
@@ -31,7 +32,7 @@ VARIABLES = {
     for variable in (
         Variable("wind_speed", "Wind Speed", "m/s", lowest=0.0, highest=120.0),
         Variable("wind_direction", "Wind Direction", "deg", kind="angle", lowest=0.0, highest=360.0),
-        Variable("wind_gust", "Wind Gust", "m/s", lowest=0.0, highest=150.0),
+        Variable("wind_gust", "Wind Gust", "m/s", lowest=0.0, highest=150.0, reported_when="gusty"),
         Variable("temperature", "Temperature", "degC", difference="K", lowest=-100.0, highest=80.0),
         Variable("dew_point", "Dew Point", "degC", difference="K", lowest=-120.0, highest=60.0),
         Variable("relative_humidity", "Relative Humidity", "%", lowest=0.0, highest=110.0),

@@ -1,0 +1,1 @@
+"""The stages of a run (files) and the plain code that they call (folders)."""

@@ -80,8 +80,15 @@ class Kpi:
     adds: bool = False  # the value itself adds up (hours), so that pooling is averaging as well
     in_hours: bool = False  # needs a uniform step (D-82)
     conditional: bool = False  # observed only under conditions, so that completeness counts pairs, not steps (D-17)
+    period: str = "ts"  # the parameters that the window binds
     note: str = ""
+    filter_reason: str = "filtered"  # what the points are that were observed but not asked for
     beside: Mapping[str, Callable[[Any], Array]] = field(default_factory=dict)
+
+    @property
+    def signed(self) -> bool:
+        """Can the value be negative, and is its size what counts (D-03)?"""
+        return isinstance(self.worst, str) and "|" in self.worst
 
     def finish(self, sums: Sums, aggregate: Aggregate) -> Array:
         """The KPI's value: the mean over units of each unit's value, or the value of all units pooled (D-75)."""
@@ -118,6 +125,7 @@ class Reduced:
 
     sums: Sums
     expected: Array  # points per unit that an observation asks a forecast for
+    filtered: Array  # observed points per unit that the KPI does not ask for: calm, or too little wind
     steps: int  # valid times of the window
     offered: bool = True  # does the model offer the variable at all (D-05)
     fault: str = ""  # why the sums could not be made
@@ -153,7 +161,7 @@ def evaluate(kpi: Kpi, reduced: Reduced, *, unit: str, aggregate: Aggregate, rul
     if not expected.sum():
         return _without_value(empty, "no observation")
 
-    least = rules.min_pairs if kpi.conditional else max(1.0, rules.min_completeness * reduced.steps)
+    least = max(1.0, rules.min_pairs if kpi.conditional else rules.min_completeness * reduced.steps)
     keep = n >= least - 1e-9
     sums = reduced.sums.only(keep)
     coverage = float(n.sum() / expected.sum())
@@ -161,6 +169,7 @@ def evaluate(kpi: Kpi, reduced: Reduced, *, unit: str, aggregate: Aggregate, rul
     left_out = {
         name: count
         for name, count in (
+            (kpi.filter_reason, int(floats(reduced.filtered).sum())),
             ("missing forecast", int(expected.sum() - n.sum())),
             ("pairs of stations with too few", int(n.sum() - sums.n.sum())),
         )

@@ -17,11 +17,12 @@ def direction_points(sample: Sample, variable: str, parameters: Values) -> Point
     A calm has no direction. A model wind of exactly zero has none either: that is a missing forecast.
     """
     forecast, observed = sample.both(variable)
+    if "wind_speed" in sample.forecast:
+        forecast = where(sample.forecast["wind_speed"] == 0, float("nan"), forecast)
     if "wind_speed" in sample.observed:
-        forecast_speed, observed_speed = sample.both("wind_speed")
+        observed_speed = sample.observed["wind_speed"]
         calm = parameters.get("calm") or 0.0
         observed = where(observed_speed <= calm, float("nan"), observed)
-        forecast = where(forecast_speed == 0, float("nan"), forecast)
         least = parameters.get("min_observed_speed")
         if least is not None:
             observed = where(observed_speed >= least, observed)
@@ -87,7 +88,7 @@ STATION_BIAS = Kpi(
     category=CATEGORY,
     unit="variable",
     best=0.0,
-    worst="increasing |bias|",
+    worst="increasing",
     sums=ErrorSums,
     value=lambda sums: abs(sums.bias()),
     formula="1/Ns Σk |1/Nt Σi (m_ki − o_ki)|",
@@ -156,6 +157,7 @@ DIRECTION_RMSE = Kpi(
     parameters=DIRECTION_FILTERS,
     points=direction_points,
     conditional=True,
+    filter_reason="calm, or too little observed wind",
 )
 DIRECTION_MAE = replace(
     DIRECTION_RMSE,
@@ -191,6 +193,7 @@ VECTOR_RMSE = Kpi(
     kind="wind",
     points=wind_points,
     conditional=True,
+    filter_reason="no observed direction",
 )
 
 KPIS = (
@@ -205,7 +208,7 @@ KPIS = (
     DIRECTION_MAE,
     DIRECTION_BIAS,
     VECTOR_RMSE,
-    replace(BIAS, id="wind_speed_bias", title="Wind Speed Bias Average", variable="wind_speed"),
+    replace(BIAS, id="wind_speed_bias", title="Wind Speed Bias Average", variable="wind_speed", period="t1, t2"),
     replace(RMSE, id="wind_speed_rmse", title="24h forecast Wind Speed RMSE Average", variable="wind_speed"),
     replace(
         DIRECTION_RMSE,
@@ -218,8 +221,6 @@ KPIS = (
         id="wind_gust_rmse",
         title="24h forecast Wind Gust RMSE Average",
         variable="wind_gust",
-        conditional=True,
-        note="where reported",
     ),
     replace(
         HOURS_ABOVE,

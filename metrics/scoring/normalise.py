@@ -27,20 +27,22 @@ def linear_bounded(value: Array, worst: float, best: float) -> Array:
     """
     if not worst < best:
         raise BadParameter(f"a bounded normalisation needs a < b, got a={worst:g} and b={best:g}")
-    value = _checked(value, worst, best)
+    value = _checked(value, worst, best, scale=max(abs(worst), abs(best)))
     return np.clip(100.0 * (value - worst) / (best - worst), 0.0, 100.0)
 
 
 def linear_half_open(value: Array, best: float, zero: float) -> Array:
     """100 at `best`, falling straight to 0 at `zero` and beyond."""
     _check_half_open(best, zero)
-    return 100.0 * np.clip(1.0 - (_checked(value, best) - best) / (zero - best), 0.0, 1.0)
+    value = _checked(value, best, scale=max(abs(best), abs(zero)))
+    return 100.0 * np.clip(1.0 - (value - best) / (zero - best), 0.0, 1.0)
 
 
 def exponential_half_open(value: Array, best: float, half: float) -> Array:
     """100 at `best`, 50 at `half`, halving again with every further step of that size."""
     _check_half_open(best, half)
-    return 100.0 * np.exp2(-np.maximum((_checked(value, best) - best) / (half - best), 0.0))
+    value = _checked(value, best, scale=max(abs(best), abs(half)))
+    return 100.0 * np.exp2(-np.maximum((value - best) / (half - best), 0.0))
 
 
 def _check_half_open(a: float, m: float) -> None:
@@ -48,15 +50,17 @@ def _check_half_open(a: float, m: float) -> None:
         raise BadParameter(f"a half-open normalisation needs m > a, got a={a:g} and m={m:g}")
 
 
-def _checked(value: Array, low: float, high: float = np.inf) -> Array:
-    """The value as an array, refused if it lies outside [low, high] by more than rounding."""
+def _checked(value: Array, low: float, high: float = np.inf, *, scale: float) -> Array:
+    """The value as an array, refused if it lies outside [low, high] by more than rounding at this scale."""
     value = floats(value)
     if value.ndim == 0 and np.isnan(value):
         raise BadValue("a missing KPI value cannot be normalised")
-    slack = TOLERANCE * max(abs(low), abs(high) if np.isfinite(high) else abs(low), 1e-300)
-    outside = (value < low - slack) | (value > high + slack)
+    slack = TOLERANCE * scale
+    outside = value <= low - slack
+    if np.isfinite(high):
+        outside = outside | (value >= high + slack)
     if outside.any():
-        raise OutOfRange(f"the KPI value {np.extract(outside, value)[0]:g} lies outside [{low:g}, {high:g}]")
+        raise OutOfRange(f"the KPI value {np.extract(outside, value)[0]:.15g} lies outside [{low:g}, {high:g}]")
     return value
 
 
