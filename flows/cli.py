@@ -156,6 +156,9 @@ def _say(text: str) -> None:
 
 
 def _demo(out: Path) -> int:
+    from tasks.store.keyed import refuse_unwritable
+
+    refuse_unwritable(out)
     with _launching() as server:
         from flows.demo import CYCLE, write_demo
 
@@ -176,6 +179,7 @@ def _run(
     as_json: bool,
 ) -> int:
     from configs.case import read_case
+    from tasks.store.keyed import refuse_unwritable
 
     case = read_case(case_file)
     for name in models or []:
@@ -183,6 +187,7 @@ def _run(
     for letter in schemes or []:
         case.scheme(letter)
     moment = _moment(cycle)
+    refuse_unwritable(out)
     with _launching() as server:
         if moment is None:
             from tasks.find import latest_cycle

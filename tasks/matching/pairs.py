@@ -36,10 +36,12 @@ def match_pairs(
     The observations of a file are those of all its rows, whichever the model: a point that another model has and this
     one lacks is a missing forecast, not a point that never was (D-17).
     """
-    table = pd.concat([read_pairs(path, variables) for path in files], ignore_index=True)
+    tables = [read_pairs(path, variables) for path in files]
+    # A file that names no model is this model's own.
+    table = pd.concat([each if "model" in each else each.assign(model=name) for each in tables], ignore_index=True)
     where = ", ".join(path.name for path in files)
     moment = pd.Timestamp(cycle)
-    own = table["model"] == name if "model" in table else pd.Series(True, index=table.index)
+    own = table["model"] == name
     if not own.any():
         raise MissingInput(f"{where}: no row of model {name!r}; models here: {_some(table['model'].unique())}")
     if not (own & (table["cycle"] == moment)).any():
@@ -50,6 +52,13 @@ def match_pairs(
     table = table[(table["cycle"] == moment) & _inside(table["valid_time"], cycle, window)]
     if not own[table.index].any():
         raise BadInput(f"{where}: model {name!r} has no pair in the window {window.describe(cycle)}")
+    mine = table[own[table.index]]
+    if mine.duplicated(POINT).any():
+        row = mine[mine.duplicated(POINT)].iloc[0]
+        when = f"{row['valid_time']:%Y-%m-%dT%H:%MZ}"
+        raise BadInput(
+            f"{where}: {row['variable']} at station {row['station']!r}, {when}: this pair stands in two files"
+        )
     return Matched(_with_outcomes(_one_row_per_point(table, own[table.index], cycle, window), variables), offered)
 
 
@@ -62,10 +71,6 @@ def _one_row_per_point(table: pd.DataFrame, own: pd.Series, cycle: datetime, win
     others = table[asked].drop_duplicates(POINT)
     known = pd.MultiIndex.from_frame(mine[POINT])
     absent = others[~pd.MultiIndex.from_frame(others[POINT]).isin(known)].assign(forecast=np.nan)
-    if mine.duplicated(POINT).any():
-        row = mine[mine.duplicated(POINT)].iloc[0]
-        when = f"{row['valid_time']:%Y-%m-%dT%H:%MZ}"
-        raise BadInput(f"{row['variable']} at station {row['station']!r}, {when}: this pair stands in two files")
     return pd.concat([mine, absent], ignore_index=True) if len(absent) else mine.reset_index(drop=True)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ class Store:
     def keep(self, stage: str, key: Any, make: Callable[[Path], None], suffix: str = ".parquet") -> Path:
         """The stage's file for this key; `make` writes it to the path that it is given."""
         path = self.root / stage / f"{digest_of(key)[:40]}{suffix}"
-        if self.recalculate or not path.exists():
+        if self.recalculate or not os.path.exists(path):  # noqa: PTH110  (Path.exists raises where it may not look)
             with writing(path) as temporary:
                 make(temporary)
         return path
@@ -42,9 +42,23 @@ def writing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        raise OutputRefused(f"{error.filename or path}: cannot be written: {error.strerror or error}") from error
+        offender = Path(error.filename) if isinstance(error.filename, str) else path
+        if offender not in (temporary, path, *path.parents):
+            raise  # not about the output: something that is read while it is written
+        named = path if offender == temporary else offender
+        raise OutputRefused(f"{named}: cannot be written: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of the folder itself, which has been complained about already
+            temporary.unlink(missing_ok=True)
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Complain now about a folder that could not be written later, before any work is done."""
+    nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not nearest.is_dir():
+        raise OutputRefused(f"{folder}: cannot be written: {nearest} is not a directory")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise OutputRefused(f"{folder}: cannot be written: no permission to write in {nearest}")
 
 
 def digest_of(key: Any) -> str:
