@@ -48,7 +48,7 @@ format: $(READY)  ## format the code
 	@touch $@
 
 bench: .venv-bench/.ready  ## speed against peers, as ratios; writes benchmarks.json
-	@.venv-bench/bin/python -m tests.benchmarks.run $(BENCH)
+	@.venv-bench/bin/python tests/benchmarks/run.py $(BENCH)
 
 clean:  ## remove what the commands made
 	rm -rf .venv .venv-bench demo build benchmarks.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

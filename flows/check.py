@@ -64,7 +64,11 @@ def _say_what_is_left_out(case: Case, matched: Matched, cycle: datetime, say: Ca
     for each in reduce_night(arrays, case.instances.values()):
         instance = case.instances[each.instance]
         result = evaluate(
-            instance.kpi, as_reduced(each, instance), unit=instance.unit, aggregate=instance.aggregate, rules=case.rules
+            instance.kpi,
+            as_reduced(each, instance, arrays.stations),
+            unit=instance.unit,
+            aggregate=instance.aggregate,
+            rules=case.rules,
         )
         notes = [*result.flags, *(f"{count} {reason}" for reason, count in result.left_out.items())]
         state = (

@@ -23,7 +23,7 @@ def binary_counts(evaluated: Array, reference: Array, *, dim: Dims = None) -> Co
     same_shape(evaluated, reference)
     for name, values in (("evaluated", evaluated), ("reference", reference)):
         if hasattr(values, "chunks") and values.chunks is not None:
-            continue  # lazy: looking would compute it
+            continue  # lazy: looking would compute it, so that here anything above one half counts as 1
         strange = np.asarray(values, dtype=float)
         strange = strange[~np.isnan(strange) & (strange != 0) & (strange != 1)]
         if strange.size:

@@ -18,6 +18,8 @@ import numpy as np
 Array: TypeAlias = Any
 # Names of xarray dimensions, or axes of a numpy array; None is all of them.
 Dims: TypeAlias = Hashable | Sequence[Hashable] | None
+# Points from which `metrics.kernels` is worth the second that numba takes to import.
+LARGE = 10_000_000
 
 
 def floats(values: Array) -> Array:
@@ -49,6 +51,18 @@ def total(values: Array, dim: Dims = None) -> Array:
     if hasattr(values, "dims"):
         return values.sum(dim, skipna=True, dtype=np.float64) if values.dtype.kind == "f" else values.sum(dim) * 1.0
     return np.nansum(values, axis=dim, dtype=np.float64)  # type: ignore[arg-type]  # an axis here, by the caller's choice
+
+
+def compiled(forecast: Array, observed: Array, dim: Dims) -> bool:
+    """Whether a compiled loop builds these sums: plain arrays of one type, large, contiguous, over the last axis."""
+    return (
+        all(type(each) is np.ndarray and each.flags.c_contiguous for each in (forecast, observed))
+        and forecast.size >= LARGE
+        and forecast.shape == observed.shape
+        and forecast.dtype == observed.dtype
+        and forecast.dtype in (np.float32, np.float64)
+        and dim in (-1, forecast.ndim - 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +108,10 @@ class ErrorSums(Sums):
 
     @classmethod
     def of(cls, forecast: Array, observed: Array, *, dim: Dims = None) -> Self:
+        if compiled(forecast, observed, dim):
+            from metrics import kernels
+
+            return cls(**kernels.error_sums(forecast, observed).arrays())
         forecast, observed = floats(forecast), floats(observed)
         error = forecast - observed  # a point missing on one side is missing here, and drops out
         paired = present(error)
@@ -141,6 +159,10 @@ class DirectionSums(Sums):
 
     @classmethod
     def of(cls, forecast: Array, observed: Array, *, dim: Dims = None) -> Self:
+        if compiled(forecast, observed, dim):
+            from metrics import kernels
+
+            return cls(**kernels.direction_sums(forecast, observed).arrays())
         difference = turn(floats(forecast) - floats(observed))
         angle = np.deg2rad(difference)
         parts = (present(difference), abs(difference), difference**2, np.sin(angle), np.cos(angle))
@@ -255,6 +277,11 @@ class ExceedanceSums(ContingencySums):
         cls, forecast: Array, observed: Array, *, threshold: float, step_hours: float, dim: Dims = None
     ) -> Self:
         """Strictly above the threshold, on the steps where both sides have a value, each worth `step_hours`."""
+        if compiled(forecast, observed, dim):
+            from metrics import kernels
+
+            sums = kernels.exceedance_sums(forecast, observed, threshold=threshold, step_hours=step_hours)
+            return cls(**sums.arrays())
         counts = ContingencySums.of(
             *(where(present(each), each > threshold) for each in (floats(forecast), floats(observed))), dim=dim
         )

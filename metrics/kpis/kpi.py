@@ -58,6 +58,12 @@ def scalar_points(sample: Sample, variable: str, _parameters: Values) -> Points:
     return Points(forecast, observed, present(observed))
 
 
+def unit_mean(values: Array) -> Array:
+    """Mean over the last axis of the units that have a value; missing where none has."""
+    values = floats(values)
+    return ratio(total(values, -1), total(present(values), -1))
+
+
 @dataclass(frozen=True, slots=True)
 class Kpi:
     """One template: what it is called, what it means, which sums it needs and how a unit's sums become its value."""
@@ -72,6 +78,7 @@ class Kpi:
     value: Callable[[Any], Array]
     formula: str
     description: str
+    family: str = "weather"  # whose data it is made of
     variable: str | None = None  # None: the case names it
     kind: Literal["scalar", "angle", "wind"] = "scalar"
     parameters: tuple[Parameter, ...] = ()
@@ -83,6 +90,7 @@ class Kpi:
     period: str = "ts"  # the parameters that the window binds
     note: str = ""
     filter_reason: str = "filtered"  # what the points are that were observed but not asked for
+    mean: Callable[[Array], Array] = unit_mean  # of the units' values
     beside: Mapping[str, Callable[[Any], Array]] = field(default_factory=dict)
 
     @property
@@ -93,14 +101,8 @@ class Kpi:
     def finish(self, sums: Sums, aggregate: Aggregate) -> Array:
         """The KPI's value: the mean over units of each unit's value, or the value of all units pooled (D-75)."""
         if aggregate == "stations" or self.adds:
-            return unit_mean(self.value(sums))
+            return self.mean(self.value(sums))
         return self.value(sums.pooled())
-
-
-def unit_mean(values: Array) -> Array:
-    """Mean over the last axis of the units that have a value; missing where none has."""
-    values = floats(values)
-    return ratio(total(values, -1), total(present(values), -1))
 
 
 def unit_spread(values: Array) -> Array:
@@ -127,6 +129,7 @@ class Reduced:
     expected: Array  # points per unit that an observation asks a forecast for
     filtered: Array  # observed points per unit that the KPI does not ask for: calm, or too little wind
     steps: int  # valid times of the window
+    units: tuple[str, ...] = ()  # their names
     offered: bool = True  # does the model offer the variable at all (D-05)
     fault: str = ""  # why the sums could not be made
 
@@ -145,8 +148,10 @@ class KpiResult:
     reason: str = ""
     penalised: bool = False
     offered: bool = True
+    thin: bool = False  # rests on less than half of the units that could have counted
     details: Mapping[str, float | None] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)  # units that do not count, with the pairs that they have
 
 
 def evaluate(kpi: Kpi, reduced: Reduced, *, unit: str, aggregate: Aggregate, rules: Rules) -> KpiResult:
@@ -159,7 +164,8 @@ def evaluate(kpi: Kpi, reduced: Reduced, *, unit: str, aggregate: Aggregate, rul
     if reduced.fault:
         return _without_value(empty, reduced.fault)
     if not expected.sum():
-        return _without_value(empty, "no observation")
+        asked = bool(floats(reduced.filtered).sum())
+        return _without_value(empty, f"no observation left: {kpi.filter_reason}" if asked else "no observation")
 
     least = max(1.0, rules.min_pairs if kpi.conditional else rules.min_completeness * reduced.steps)
     keep = n >= least - 1e-9
@@ -206,7 +212,13 @@ def evaluate(kpi: Kpi, reduced: Reduced, *, unit: str, aggregate: Aggregate, rul
             "spread": _number(unit_spread(by_unit)),
             **{name: _number(of(sums)) for name, of in kpi.beside.items()},
         },
+        thin=not kpi.conditional and 2 * int(keep.sum()) < observed_units,
         left_out=left_out,
+        dropped={
+            name: int(pairs)
+            for name, pairs, kept, asked in zip(reduced.units, n, keep, expected, strict=False)
+            if asked and not kept
+        },
     )
 
 
@@ -217,7 +229,7 @@ def _without_value(empty: KpiResult, reason: str, **more: Any) -> KpiResult:
 def _why_no_value(kpi: Kpi, keep: Array, least: float) -> str:
     if not keep.any():
         return f"no station has {least:g} pairs"
-    return f"{kpi.title}: undefined on this sample (no event)"
+    return "undefined on this sample: no event, or errors that cancel out"
 
 
 def _number(value: Array) -> float | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from metrics.circular import components
 from metrics.kpis.kpi import Kpi, Parameter, Points, Sample, Values, unit_mean
-from metrics.sums import DirectionSums, ErrorSums, ExceedanceSums, VectorSums, present, where
+from metrics.sums import Array, DirectionSums, ErrorSums, ExceedanceSums, VectorSums, present, total, where
 
 CATEGORY = "Weather Stations"
 
@@ -37,6 +39,13 @@ def wind_points(sample: Sample, _variable: str, _parameters: Values) -> Points:
         components(side["wind_speed"], side["wind_direction"]) for side in (sample.forecast, sample.observed)
     )
     return Points(forecast, observed, present(observed[0] + observed[1]))
+
+
+def circular_mean(angles: Array) -> Array:
+    """Mean angle over the units: +170 and -170 degrees are 180 apart from north, not 0."""
+    radians = np.deg2rad(angles)
+    parts = [total(each, -1) for each in (present(angles), np.sin(radians), np.cos(radians))]
+    return DirectionSums(parts[0], parts[0], parts[0], parts[1], parts[2]).bias()
 
 
 THRESHOLD = Parameter("threshold", "variable", "counts strictly above it (U0)", required=True)
@@ -176,6 +185,7 @@ DIRECTION_BIAS = replace(
     value=DirectionSums.bias,
     formula="1/Ns Σk atan2(Σi sin d_ki, Σi cos d_ki), d = ((m − o + 180) mod 360) − 180",
     description="Mean over stations of the angle of the mean direction difference, clockwise positive.",
+    mean=circular_mean,
     beside={"mean_absolute": lambda sums: unit_mean(abs(sums.bias()))},
 )
 VECTOR_RMSE = Kpi(

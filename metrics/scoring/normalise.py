@@ -28,7 +28,7 @@ def linear_bounded(value: Array, worst: float, best: float) -> Array:
     if not worst < best:
         raise BadParameter(f"a bounded normalisation needs a < b, got a={worst:g} and b={best:g}")
     value = _checked(value, worst, best, scale=max(abs(worst), abs(best)))
-    return np.clip(100.0 * (value - worst) / (best - worst), 0.0, 100.0)
+    return np.clip(100.0 * ((value - worst) / (best - worst)), 0.0, 100.0)
 
 
 def linear_half_open(value: Array, best: float, zero: float) -> Array:

@@ -107,7 +107,7 @@ class ScoreCard:
     cycle: str
     total: float | None
     groups: tuple[GroupScore, ...]
-    partial: bool  # a KPI that counts is missing, for another reason than that the model never offers it (D-05)
+    partial: bool  # a KPI that counts is missing though the model offers it (D-05), or rests on too few stations
 
     @property
     def units(self) -> tuple[UnitScore, ...]:
@@ -163,7 +163,7 @@ def score(
         ),
         partial=bool(np.isnan(totals.total))
         or any(
-            units[each].score is None and units[each].result.offered
+            (units[each].score is None and units[each].result.offered) or units[each].result.thin
             for name, members in groups.items()
             for each in members
             if scheme.group_weight(name) * scheme.kpi_weight(each) > 0

@@ -173,13 +173,14 @@ def write_sums(
     )
 
 
-def as_reduced(each: InstanceSums, instance: Instance) -> Reduced:
+def as_reduced(each: InstanceSums, instance: Instance, stations: tuple[str, ...]) -> Reduced:
     """One instance's sums over the whole window, ready to be finished."""
     whole = next((part for part in each.slices if part.name == "all"), None)
     nothing = np.zeros(0)
     return Reduced(
         sums=whole.sums if whole else instance.kpi.sums(*(nothing for _ in instance.kpi.sums.names())),
         expected=whole.expected if whole else nothing,
+        units=stations,
         filtered=whole.filtered if whole else nothing,
         steps=each.steps,
         offered=each.offered,
@@ -196,11 +197,14 @@ def read_sums(path: Path, instances: Mapping[str, Instance]) -> dict[str, Reduce
     result = {}
     for name, instance in instances.items():
         rows = frame[frame["instance"] == name]
-        sums = instance.kpi.sums(*(rows[each].to_numpy(dtype=float) for each in instance.kpi.sums.names()))
+        # A sum that no instance of the file has, has no column; then this instance has no row either.
+        columns = (rows[each] if each in rows else rows["expected"] for each in instance.kpi.sums.names())
+        sums = instance.kpi.sums(*(each.to_numpy(dtype=float) for each in columns))
         result[name] = Reduced(
             sums=sums,
             expected=rows["expected"].to_numpy(dtype=float),
             filtered=rows["filtered"].to_numpy(dtype=float),
+            units=tuple(rows["unit"]),
             steps=int(meta[name]["steps"]),
             offered=bool(meta[name]["offered"]),
             fault=str(meta[name]["fault"]),

@@ -97,7 +97,7 @@ def _unit(case: Case, unit: UnitScore) -> dict[str, Any]:
         "score": None if unit.score is None else round_score(unit.score),
         "text": format_score(unit.score),
         "n": result.n,
-        "stations": {"used": result.used, "total": result.total},
+        "stations": {"used": result.used, "total": result.total, "dropped": dict(result.dropped)},
         "coverage": _clean(result.coverage),
         "flags": list(result.flags),
         "reason": result.reason or None,
