@@ -8,13 +8,19 @@ numbers in the units that are kept, KPIs looked up, nothing left to parse.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from configs import paths
+from configs import paths, units
+from configs.rules import MatchingRules, Space
 from configs.shape import CaseSection, KpiSection, WindowSection, in_words, meant
 from configs.source import Location, Source, read_source
 from configs.units import convert, convert_difference, hours, split_quantity
@@ -25,6 +31,9 @@ from metrics.kpis.kpi import Aggregate, Kpi, Rules
 from metrics.scoring.normalise import Normalisation, clean
 from metrics.scoring.scorecard import Scheme
 from metrics.variables import VARIABLES, Variable
+
+SHORTEST, LONGEST = 1 / 3600, 10 * 366 * 24.0  # hours: a second and ten years, beyond which a window makes no sense
+MOST = 100  # mistakes shown at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +56,20 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """A model's name in the case and in its file, and the pattern of its files."""
+class Data:
+    """Where one side's data of a family lies, and what the case says about it."""
+
+    path: str
+    source: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model and its data by family."""
 
     name: str
-    path: str
-    name_in_file: str
+    data: Mapping[str, Data]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +80,12 @@ class Case:
     title: str
     path: Path
     digest: str
-    models: tuple[ModelFiles, ...]
+    cycle: datetime | None
+    models: tuple[Model, ...]
+    observations: Mapping[str, Data]
     variables: Mapping[str, Variable]
     window: Window
+    matching: MatchingRules
     rules: Rules
     instances: Mapping[str, Instance]
     groups: Mapping[str, tuple[str, ...]]
@@ -77,7 +97,16 @@ class Case:
         """What the paths in the case are relative to."""
         return self.path.parent
 
-    def model(self, name: str) -> ModelFiles:
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families that have a KPI in this case."""
+        return tuple(dict.fromkeys(each.kpi.family for each in self.instances.values()))
+
+    def instances_of(self, family: str) -> dict[str, Instance]:
+        """The KPIs of one family."""
+        return {name: each for name, each in self.instances.items() if each.kpi.family == family}
+
+    def model(self, name: str) -> Model:
         """The model of this name; an error that lists the models where there is none."""
         for each in self.models:
             if each.name == name:
@@ -101,7 +130,7 @@ def read_case(path: Path | str) -> Case:
         section = CaseSection.model_validate(source.data)
     except ValidationError as error:
         problems = _Problems(source)
-        for location, message in in_words(error):
+        for location, message in islice(in_words(error), MOST):
             problems.add(location, message)
         raise problems.error() from None
     return _Binder(source, section).case()
@@ -118,7 +147,8 @@ class _Problems:
         self.found[self.source.problem(location, message)] = self.source.line_of(location)
 
     def error(self) -> BadCase:
-        return BadCase("\n".join(sorted(self.found, key=lambda text: self.found[text])))
+        shown = sorted(self.found, key=lambda text: self.found[text])[:MOST]
+        return BadCase("\n".join([*shown, *(["(and perhaps more)"] if len(self.found) >= MOST else [])]))
 
 
 class _Binder:
@@ -129,71 +159,175 @@ class _Binder:
 
     def case(self) -> Case:
         section = self.section
-        variables = VARIABLES | {
-            name: Variable(name, each.title or name.replace("_", " ").title(), each.unit, each.kind)
-            for name, each in section.variables.items()
-        }
+        variables = self._variables()
         window = self._window(("window",), section.window, Window())
         instances = {
             name: instance
             for name, each in section.kpis.items()
             if (instance := self._instance(name, each, variables, window))
         }
-        groups = self._groups(instances)
+        instances = self._with_unique_names(instances)
+        groups = self._groups()
         schemes = self._schemes(groups)
         models = self._models()
+        observations = self._data(("observations",), section.observations)
+        matching = self._matching()
+        cycle = self._cycle()
+        self._check_families(models, instances)
         if self.problems.found:
             raise self.problems.error()
         return Case(
             id=section.case,
             title=section.title,
             path=self.source.path,
+            cycle=cycle,
             digest=hashlib.sha256(self.source.text.encode()).hexdigest(),
             models=models,
+            observations=observations,
             variables=variables,
             window=window,
-            rules=Rules(**section.matching.model_dump()),
-            instances=self._with_unique_names(instances),
+            matching=matching,
+            rules=Rules(
+                **section.matching.model_dump(
+                    include={"min_completeness", "min_pairs", "min_coverage", "missing_model"}
+                )
+            ),
+            instances=instances,
             groups=groups,
             schemes=schemes,
             strict=section.strict,
         )
 
-    def _models(self) -> tuple[ModelFiles, ...]:
+    def _cycle(self) -> datetime | None:
+        """The cycle that the case is about, where it is about one only."""
+        if self.section.cycle is None:
+            return None
+        try:
+            return paths.moment(self.section.cycle)
+        except FirecardError as error:
+            self.problems.add(("cycle",), str(error))
+            return None
+
+    def _variables(self) -> dict[str, Variable]:
+        """The variables by name, those of the case beside the known ones."""
+        own = {}
+        for name, each in self.section.variables.items():
+            if name in VARIABLES:
+                kept = VARIABLES[name].unit
+                self.problems.add(
+                    ("variables", name), f"{name} is known already (in {kept}): leave it out, or rename it"
+                )
+            try:
+                units.check(each.unit)
+            except FirecardError as error:
+                self.problems.add(("variables", name, "unit"), str(error))
+            own[name] = Variable(name, each.title or name.replace("_", " ").title(), each.unit, each.kind)
+        return own | VARIABLES
+
+    def _models(self) -> tuple[Model, ...]:
         folders: dict[str, str] = {}
-        for name, each in self.section.models.items():
-            folder = paths.folder_name(name).lower()
+        keys: dict[str, str] = {}
+        for name in self.section.models:
+            folder, key = paths.folder_name(name).lower(), paths.artifact_key(name)
             if folder in folders:
                 self.problems.add(("models", name), f"{name!r} and {folders[folder]!r} would write to the same folder")
-            folders[folder] = name
+            elif key in keys:
+                self.problems.add(
+                    ("models", name), f"{name!r} and {keys[key]!r} would have the same artifact key {key!r}"
+                )
+            folders[folder], keys[key] = name, name
+        return tuple(Model(name, self._data(("models", name), each)) for name, each in self.section.models.items())
+
+    def _data(self, place: Location, section: BaseModel) -> dict[str, Data]:
+        """The data of each family that the section names."""
+        found = {}
+        for family, each in section:
+            if each is None:
+                continue
             try:
-                paths.check(each.weather.path)
+                paths.check(each.path)
             except FirecardError as error:
-                self.problems.add(("models", name, "weather", "path"), str(error))
-        return tuple(
-            ModelFiles(name, each.weather.path, each.weather.name or name) for name, each in self.section.models.items()
+                self.problems.add((*place, family, "path"), str(error))
+            options = each.model_dump(exclude={"path", "source"})
+            if options.get("wind_height") is not None:
+                options["wind_height"] = self._number((*place, family, "wind_height"), options["wind_height"], "m")
+            found[family] = Data(each.path, each.source, options)
+        return found
+
+    def _check_families(self, models: tuple[Model, ...], instances: Mapping[str, Instance]) -> None:
+        """Every model has data of some family that the case scores."""
+        wanted = {each.kpi.family for each in instances.values()}
+        for model in models:
+            if wanted and not wanted & model.data.keys():
+                known = " or ".join(sorted(wanted))
+                self.problems.add(
+                    ("models", model.name), f"{model.name!r} has no data for the KPIs: expected `{known}:`"
+                )
+
+    def _matching(self) -> MatchingRules:
+        section, place = self.section.matching, ("matching",)
+        if isinstance(section.space, str):
+            space = Space(section.space)
+        else:
+            given = section.space.model_dump()
+            if given["max_distance"] is not None:
+                given["max_distance"] = self._number((*place, "space", "max_distance"), given["max_distance"], "m")
+            space = Space(**given)
+        roughness = None
+        if section.roughness is not None:
+            roughness = self._number((*place, "roughness"), section.roughness, "m")
+            if section.height == "as_is":
+                self.problems.add((*place, "roughness"), "only the log law needs it: say `height: log_law` as well")
+            elif roughness is not None and not 0 < roughness < 10:
+                self.problems.add(
+                    (*place, "roughness"), f"expected more than 0 and less than 10 m, got {roughness:g} m"
+                )
+        elif section.height == "log_law":
+            self.problems.add((*place, "height"), "the log law needs `roughness`, such as `roughness: 0.03 m` (D-79)")
+        return MatchingRules(
+            space=space,
+            tolerance=hours(section.time.tolerance),
+            networks={name: hours(each) for name, each in section.time.networks.items()},
+            interpolate_time=section.time.how == "linear",
+            roughness=roughness,
+            exclude=tuple(section.exclude),
         )
 
     def _window(self, place: Location, section: WindowSection, default: Window) -> Window:
-        try:
-            local = LocalHours.parse(section.local) if section.local else default.local
-        except FirecardError as error:
-            self.problems.add((*place, "local"), str(error))
-            return default
-        if section.local and section.hours is not None:
-            self.problems.add((*place, "hours"), "`local` already says how long the window is: leave `hours` out")
-        step = hours(section.step) if section.step is not None else default.step
-        for name, given in (("step", section.step), ("hours", section.hours)):
-            if given is not None and hours(given) <= 0:
-                self.problems.add((*place, name), f"expected more than 0, got {given}")
-        return Window(
-            hours=local.hours if local else hours(section.hours) if section.hours is not None else default.hours,
-            offset=hours(section.offset),
-            first_lead=hours(section.first_lead),
-            closed=section.closed,
-            step=step,
-            local=local,
-        )
+        """The section's window; what it does not say is as in `default`."""
+        given = section.model_fields_set
+        bound: dict[str, Any] = {"closed": section.closed} if "closed" in given else {}
+        for name in ("hours", "offset", "first_lead", "step"):
+            text = getattr(section, name) if name in given else None
+            value = None if text is None else hours(text)
+            if value is not None and name in ("hours", "step") and value < SHORTEST:
+                self.problems.add((*place, name), f"expected more than 0, at least a second, got {text}")
+            elif value is not None and value > LONGEST:
+                self.problems.add((*place, name), f"expected at most {LONGEST:g} h, got {text}")
+            elif value is not None:
+                bound[name] = value
+        if section.local:
+            if section.hours is not None:
+                self.problems.add((*place, "hours"), "`local` already says how long the window is: leave `hours` out")
+            try:
+                local = LocalHours.parse(section.local)
+            except FirecardError as error:
+                self.problems.add((*place, "local"), str(error))
+            else:
+                bound |= {"local": local, "hours": local.hours}
+        window = replace(default, **bound)
+        if window.empty:
+            self.problems.add(
+                (*place, "first_lead"), f"the window ends before its first lead of {window.first_lead:g} h"
+            )
+        return window
+
+    def _window_of_kpi(self, place: Location, section: WindowSection, case: Window) -> Window:
+        """A KPI's own window: a part of the case's, because pairs are matched for that one."""
+        window = self._window(place, section, case)
+        if not window.within(case):
+            self.problems.add(place, f"reaches beyond the case's window ({case.hours:g} h): make that one longer")
+        return window
 
     def _instance(
         self, name: str, section: KpiSection, variables: Mapping[str, Variable], window: Window
@@ -210,7 +344,7 @@ class _Binder:
         normalisation = self._normalisation(place, section, kpi, variable)
         if parameters is None or normalisation is None:
             return None
-        title = kpi.title if kpi.variable else f"{variable.title} {kpi.title}"
+        title = kpi.title if kpi.variable or kpi.family != "weather" else f"{variable.title} {kpi.title}"
         if variable.reported_when:
             kpi = replace(kpi, conditional=True, note="where reported")
         return Instance(
@@ -221,12 +355,16 @@ class _Binder:
             parameters=parameters,
             normalisation=normalisation,
             aggregate=section.aggregate or kpi.aggregate,
-            window=self._window((*place, "window"), section.window, window) if section.window else window,
+            window=self._window_of_kpi((*place, "window"), section.window, window) if section.window else window,
         )
 
     def _variable(
         self, place: Location, section: KpiSection, kpi: Kpi, variables: Mapping[str, Variable]
     ) -> Variable | None:
+        if kpi.family != "weather":
+            if section.variable is not None:
+                self.problems.add((*place, "variable"), f"{kpi.id} has no variable; leave it out")
+            return Variable(kpi.family, kpi.family.title(), "1")
         if kpi.variable is not None:
             if section.variable not in (None, kpi.variable):
                 self.problems.add(
@@ -308,20 +446,24 @@ class _Binder:
         """A quantity in the unit that is kept; a bare number has it already."""
         try:
             number, given = split_quantity(text)
-            if given is None:
-                return number
-            if unit == "h":
-                return hours(text)
-            return clean(float((convert_difference if difference else convert)(number, given, unit)))
+            if given is not None and unit == "h":
+                number = hours(text)
+            elif given is not None:
+                number = clean(float((convert_difference if difference else convert)(number, given, unit)))
         except FirecardError as error:
             self.problems.add(place, str(error))
             return None
+        if not isfinite(number):
+            self.problems.add(place, f"expected a finite number, got {text}")
+            return None
+        return number
 
-    def _groups(self, instances: Mapping[str, Instance]) -> dict[str, tuple[str, ...]]:
+    def _groups(self) -> dict[str, tuple[str, ...]]:
         if not self.section.groups:
             by_category: dict[str, tuple[str, ...]] = {}
-            for name, instance in instances.items():
-                by_category[instance.kpi.category] = (*by_category.get(instance.kpi.category, ()), name)
+            for name, each in self.section.kpis.items():
+                if kpi := KPIS.get(each.kpi):
+                    by_category[kpi.category] = (*by_category.get(kpi.category, ()), name)
             return by_category
         owner: dict[str, str] = {}
         for group, members in self.section.groups.items():
@@ -357,14 +499,18 @@ class _Binder:
             for group in weighing:
                 if not any(scheme.kpi_weight(name) > 0 for name in groups[group]):
                     self.problems.add((*place, "kpis"), f"all weights in group {group!r} are zero")
-        if not schemes:
-            self.problems.add(("schemes",), "must not be empty")
         return schemes
 
     def _with_unique_names(self, instances: Mapping[str, Instance]) -> dict[str, Instance]:
         """Two instances of one KPI in a case are told apart by their ids (D-20, D-23)."""
-        names = [each.name for each in instances.values()]
-        return {
-            key: each if names.count(each.name) == 1 else replace(each, name=f"{each.name} ({key})")
+        names = Counter(each.name for each in instances.values())
+        unique = {
+            key: each if names[each.name] == 1 else replace(each, name=f"{each.name} ({key})")
             for key, each in instances.items()
         }
+        owner: dict[str, str] = {}
+        for key, each in unique.items():
+            if each.name in owner:
+                self.problems.add(("kpis", key), f"{key} and {owner[each.name]} have the same name {each.name!r}")
+            owner[each.name] = key
+        return unique

@@ -13,7 +13,8 @@ from pathlib import Path
 from metrics.errors import BadParameter
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-CODES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{2}", "d": r"\d{2}", "H": r"\d{2}", "M": r"\d{2}", "j": r"\d{3}"}
+CODES = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "j": 3}  # how many digits each has
+WILD = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)  # what `glob` takes for a pattern; anything else is itself
 
 
 def _format_of(field: str) -> str:
@@ -33,6 +34,8 @@ def check(template: str) -> None:
         _format_of(field)
     if re.search(r"[{}]", PLACEHOLDER.sub("", template)):
         raise BadParameter(f"unbalanced braces in the path {template!r}")
+    if re.search(r"[\x00-\x1f\x7f]", template):
+        raise BadParameter(f"control characters in the path {template!r}")
 
 
 def files(template: str, root: Path, cycle: datetime) -> list[Path]:
@@ -47,34 +50,59 @@ def _matching(pattern: str, root: Path) -> list[str]:
 
 
 def cycles(template: str, root: Path) -> list[datetime]:
-    """The cycles that have a file, in order; none where the template does not name the cycle."""
-    formats = [_format_of(field) for field in PLACEHOLDER.findall(template)]
-    if not formats:
+    """The cycles that have a file, in order; none where the template does not name a whole day."""
+    codes = re.findall("%(.)", "".join(_format_of(field) for field in PLACEHOLDER.findall(template)))
+    if not ({"Y", "y"} & set(codes) and ({"m", "d"} <= set(codes) or "j" in codes)):
         return []
-    pieces = PLACEHOLDER.split(template)
-    wild, exact, group = "", "", 0
-    for index, piece in enumerate(pieces):
+    wild, exact = "", ""
+    for index, piece in enumerate(PLACEHOLDER.split(template)):
         if index % 2 == 0:
             wild += piece
-            exact += re.sub(r"\\\*", "[^/]*", re.sub(r"\\\?", "[^/]", re.escape(piece)))
+            exact += "".join(_as_expression(part) for part in WILD.findall(piece))
             continue
-        part = re.sub(r"%(.)", lambda code: f"\0{code[1]}", _format_of(piece))
-        wild += re.sub("\0.", "*", part)
-        exact += (
-            f"(?P<c{group}>" + re.sub("\0(.)", lambda code: CODES[code[1]], re.escape(part).replace("\\\0", "\0")) + ")"
-        )
-        group += 1
+        for part in re.findall("%.|[^%]+", _format_of(piece)):
+            digits = CODES[part[1]] if part.startswith("%") else 0
+            wild += "[0-9]" * digits or part
+            exact += f"([0-9]{{{digits}}})" if digits else re.escape(part)
     found = set()
     for name in _matching(wild, root):
         match = re.fullmatch(exact, name)
-        if not match:
-            continue
-        text = "|".join(match[f"c{i}"] for i in range(group))
-        try:
-            found.add(datetime.strptime(text, "|".join(formats)).replace(tzinfo=UTC))
-        except (ValueError, re.error):
-            continue
+        cycle = _cycle_of(list(zip(codes, match.groups(), strict=True))) if match else None
+        if cycle:
+            found.add(cycle)
     return sorted(found)
+
+
+def _as_expression(part: str) -> str:
+    """A piece of a `glob` pattern as a regular expression."""
+    if part[0] == "*":
+        return "[^/]*"
+    if part == "?":
+        return "[^/]"
+    if part[0] == "[" and len(part) > 1:
+        inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", part[1:-1].removeprefix("!"))
+        return f"[{'^' if part[1] == '!' else ''}{inside}]"
+    return re.escape(part)
+
+
+def _cycle_of(written: list[tuple[str, str]]) -> datetime | None:
+    """The cycle that the parts of a name spell; none where they are no date, or where two of them disagree."""
+    values = dict(written)
+    if any(values[code] != digits for code, digits in written):
+        return None
+    try:
+        return datetime.strptime(" ".join(values.values()), " ".join(f"%{code}" for code in values)).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def moment(text: str) -> datetime:
+    """A cycle as people write it: UTC, to the hour or the minute."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadParameter(f"expected a UTC time such as 2026-11-17T00, got {text!r}") from None
+    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def folder_name(name: str) -> str:

@@ -6,26 +6,30 @@ Published as a JSON schema (`schemas/case.json`), so that editors complete and c
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from configs.source import Location
+from configs.source import Location, plain
 from configs.units import HOURS
 from metrics.kpis.catalogue import KPIS
 
 NUMBER_WITH_UNIT = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*\S*.*$"
+# Strict: `true` is no number and `yes` is not true, neither here nor in the schema that an editor reads.
+Number = Annotated[float, Field(strict=True)]
+Switch = Annotated[bool, Field(strict=True)]
 Quantity = Annotated[
-    float | Annotated[str, Field(pattern=NUMBER_WITH_UNIT)],
+    Number | Annotated[str, Field(pattern=NUMBER_WITH_UNIT)],
     Field(description="A number with its unit, such as `8 m/s`; a bare number has the unit of the KPI."),
 ]
 Duration = Annotated[
-    Annotated[float, Field(ge=0)] | Annotated[str, Field(pattern=rf"^\s*[0-9.]+\s*({'|'.join(HOURS)})\s*$")],
+    Annotated[Number, Field(ge=0)]
+    | Annotated[str, Field(pattern=rf"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*({'|'.join(HOURS)})\s*$")],
     Field(description="A duration such as `15 min` or `6 h`; a bare number is hours."),
 ]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Weight = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Section(BaseModel):
@@ -38,14 +42,34 @@ class DataFile(_Section):
     """Where data lies, relative to the case file."""
 
     path: str = Field(description="A file, or a pattern with * and {cycle:%Y%m%d%H}.", min_length=1)
-    source: Literal["pairs"] | None = Field(None, description="The format, where it is not recognised.")
-    name: str | None = Field(None, description="What the model is called in the file, if not as here.")
+
+
+class WeatherFile(DataFile):
+    """Gridded model output, or a table of matched pairs."""
+
+    source: Literal["pairs", "wrf", "cf"] | None = Field(None, description="The format, where it is not recognised.")
+    name: str | None = Field(None, description="What the model is called in a table of pairs, if not as here.")
+    winds: Literal["earth", "grid"] | None = Field(None, description="What u and v are relative to, if no file says.")
+    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {wind_gust: GUST10, u: U_10M}.")
+    wind_height: Quantity | None = Field(None, description="Height of the wind above ground, if no file says.")
+
+
+class StationFile(DataFile):
+    """Reports of stations."""
+
+    source: Literal["stations"] | None = Field(None, description="The format, where it is not recognised.")
 
 
 class ModelSection(_Section):
     """One model: its data by family."""
 
-    weather: DataFile
+    weather: WeatherFile | None = None
+
+
+class ObservationsSection(_Section):
+    """What the models are compared with, by family; tables of pairs bring it along."""
+
+    weather: StationFile | None = None
 
 
 class WindowSection(_Section):
@@ -59,14 +83,46 @@ class WindowSection(_Section):
     local: str | None = Field(None, description="Hours of the day: `10:00-20:00 America/Los_Angeles, standard`.")
 
 
-class MatchingSection(_Section):
-    """When a pair, a station and a model count."""
+class SpaceSection(_Section):
+    """From grid points to a station."""
 
-    min_completeness: Annotated[float, Field(ge=0, le=1)] = Field(
+    how: Literal["bilinear", "nearest", "inverse_distance"] = "bilinear"
+    k: Annotated[int, Field(ge=1, le=64, strict=True)] = Field(5, description="Points of the inverse distance.")
+    power: Annotated[Number, Field(gt=0, le=10)] = Field(2.0, description="Power of the inverse distance.")
+    metric: Literal["great_circle", "planar"] = Field(
+        "great_circle", description="Distance on the globe or in degrees."
+    )
+    max_distance: Quantity | None = Field(None, description="Farther than this from the nearest point is outside.")
+
+
+class TimeSection(_Section):
+    """Which report belongs to which valid time."""
+
+    how: Literal["nearest", "linear"] = Field("nearest", description="Nearest report, or model linear to each report.")
+    tolerance: Duration = Field(0.25, description="Between a report and its valid time; at most half the step.")
+    networks: dict[str, Duration] = Field(default_factory=dict, description="Tolerance of a network of stations.")
+
+
+class MatchingSection(_Section):
+    """How models are brought to the observations, and when a pair, a station and a model count."""
+
+    space: Literal["bilinear", "nearest", "inverse_distance"] | SpaceSection = Field(
+        "bilinear", description="From grid points to a station."
+    )
+    time: TimeSection = TimeSection()
+    height: Literal["as_is", "log_law"] = Field(
+        "as_is", description="Winds of another height than the sensor's (D-79)."
+    )
+    roughness: Quantity | None = Field(None, description="Roughness length z0 of the log law, such as `0.03 m`.")
+    exclude: list[str] = Field(default_factory=list, description="Stations that are never used.")
+
+    min_completeness: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.75, description="Pairs a station needs, of the steps."
     )
-    min_pairs: Annotated[int, Field(ge=1)] = Field(6, description="Pairs a station needs for direction and gusts.")
-    min_coverage: Annotated[float, Field(ge=0, le=1)] = Field(
+    min_pairs: Annotated[int, Field(ge=1, strict=True)] = Field(
+        6, description="Pairs a station needs for direction and gusts."
+    )
+    min_coverage: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.9, description="Share of asked forecasts a model needs."
     )
     missing_model: Literal["penalise", "drop"] = Field("penalise", description="Below that: score 0, or n/a.")
@@ -118,14 +174,18 @@ class CaseSection(_Section):
 
     case: Identifier = Field(description="Short id, letters, digits, - and _.")
     title: str = ""
+    cycle: str | None = Field(None, description="The one cycle that the case is about (UTC), such as 2021-08-14T00.")
     models: Annotated[dict[SHORT_NAME, ModelSection], Field(min_length=1)]
+    observations: ObservationsSection = ObservationsSection()
     window: WindowSection = WindowSection()
     matching: MatchingSection = MatchingSection()
     variables: dict[Identifier, VariableSection] = Field(default_factory=dict)
     kpis: Annotated[dict[Identifier, KpiSection], Field(min_length=1)]
     groups: dict[SHORT_NAME, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
-    schemes: dict[Letter, Literal["mean"] | WeightsSection] = {"A": "mean"}
-    strict: bool = Field(False, description="A KPI without a value fails the run instead of marking the card partial.")
+    schemes: Annotated[dict[Letter, Literal["mean"] | WeightsSection], Field(min_length=1)] = {"A": "mean"}
+    strict: Switch = Field(
+        False, description="A KPI without a value fails the run instead of marking the card partial."
+    )
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -134,43 +194,77 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f": did you mean {close[0]!r}?" if close else ""
 
 
-def in_words(error: ValidationError) -> list[tuple[Location, str]]:
+def in_words(error: ValidationError) -> Iterator[tuple[Location, str]]:
     """Where and what of pydantic's errors, for somebody who has never heard of pydantic."""
-    errors = error.errors(include_url=False)
-    # Of a choice between a word and a section, only the complaint about what was meant is of use.
-    meant_section = [
-        each for each in errors if not (each["type"] == "literal_error" and isinstance(each["input"], dict))
-    ]
-    return [
-        _one_in_words(each) for each in meant_section if each["type"] not in ("model_type", "model_attributes_type")
-    ] or [_one_in_words(each) for each in errors]
+    tried: dict[tuple[Location, bool], list[Any]] = {}
+    for each in error.errors(include_url=False):
+        place = tuple(part for part in each["loc"] if not _is_tag(part))
+        tried.setdefault((place, each["loc"][-1:] == ("[key]",)), []).append(each)
+    above = {place[:length] for place, _ in tried for length in range(len(place))}
+    for (place, _), errors in tried.items():
+        # Of a choice between a word and a section, only the complaint about what was meant is of use.
+        wrong_word = all(each["type"] == "literal_error" and isinstance(each["input"], dict) for each in errors)
+        if not (wrong_word and place in above):
+            yield _one_in_words(place, errors)
 
 
-def _one_in_words(error: Any) -> tuple[Location, str]:
-    location = tuple(part for part in error["loc"] if not _is_tag(part))
+def _one_in_words(location: Location, errors: list[Any]) -> tuple[Location, str]:
+    """One complaint about one place, whichever members of a union were tried there."""
+    error = min(errors, key=lambda each: ("_type" in each["type"], each["type"] == "string_type"))
+    kinds = {each["type"] for each in errors}
     given = error.get("input")
-    shown = repr(given) if isinstance(given, str | int | float | bool) else f"a {_yaml_kind(given)}"
+    shown = _shown(given)
     context = error.get("ctx", {})
+    if {"float_type", "string_type"} <= kinds:
+        return location, f"{DURATION if {'window', 'time'} & set(location) else QUANTITY}, got {shown}"
     match error["type"]:
         case "missing":
             return location[:-1], f"the key {location[-1]!r} is missing"
         case "extra_forbidden":
             known = _keys_at(location[:-1])
-            return (
-                location,
-                f"unknown key {location[-1]!r}{meant(str(location[-1]), known) or '; known: ' + ', '.join(known)}",
-            )
+            name = str(location[-1])
+            return location, f"unknown key {_shown(name)}{meant(name, known) or '; known: ' + ', '.join(known)}"
         case "literal_error":
             choices = [text.strip("'") for text in context["expected"].replace(" or ", ", ").split(", ")]
-            return location, f"expected {context['expected']}, got {shown}{meant(str(given), choices)}"
+            section = f" or a mapping with {', '.join(_keys_at(location))}" if "model_type" in kinds else ""
+            return location, f"expected {context['expected']}{section}, got {shown}{meant(str(given)[:80], choices)}"
         case "string_pattern_mismatch":
             return location, f"{_expected_pattern(context['pattern'])}, got {shown}"
-        case "model_type" | "dict_type" | "model_attributes_type":
+        case "model_type" | "dict_type":
             keys = _keys_at(location)
             return location, f"expected a mapping{' with ' + ', '.join(keys) if keys else ''}, got {shown}"
         case "too_short" if not given:
             return location, "must not be empty"
+        case "string_type" if isinstance(given, int | float):
+            return location, f"expected text, got {shown}; put it in quotes"
+        case kind if kind in _WORDS:
+            return location, f"{_WORDS[kind].format(**context)}, got {shown}"
     return location, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {shown}"
+
+
+QUANTITY = "expected a number with a unit such as '8 m/s'"
+DURATION = "expected a duration such as '15 min' or '6 h'"
+_WORDS = {
+    "string_type": "expected text",
+    "float_type": "expected a number",
+    "int_type": "expected a whole number",
+    "bool_type": "expected true or false",
+    "list_type": "expected a list",
+    "finite_number": "expected a finite number",
+    "greater_than_equal": "expected {ge:g} or more",
+    "less_than_equal": "expected {le:g} or less",
+    "string_too_short": "expected a name",
+    "string_too_long": "expected at most {max_length} characters",
+}
+
+
+def _shown(given: Any) -> str:
+    """What stands in the file, in a few words."""
+    if isinstance(given, bool):
+        return str(given).lower()
+    if isinstance(given, str | int | float):
+        return plain(repr(given), 80)
+    return f"a {_yaml_kind(given)}"
 
 
 def _is_tag(part: Any) -> bool:
@@ -178,7 +272,7 @@ def _is_tag(part: Any) -> bool:
     return isinstance(part, str) and (part.startswith(("constrained-", "literal[", "function-")) or part in _TAGS)
 
 
-_TAGS = {"float", "str", "int", "[key]", "WeightsSection"}
+_TAGS = {"float", "str", "int", "[key]", "WeightsSection", "SpaceSection"}
 
 
 def _yaml_kind(value: Any) -> str:
@@ -187,9 +281,9 @@ def _yaml_kind(value: Any) -> str:
 
 def _expected_pattern(pattern: str) -> str:
     if pattern == NUMBER_WITH_UNIT:
-        return "expected a number with a unit such as '8 m/s'"
+        return QUANTITY
     if "min" in pattern:
-        return "expected a duration such as '15 min' or '6 h'"
+        return DURATION
     if pattern == r"^[A-Z]$":
         return "expected one capital letter"
     return "expected letters, digits, - and _ (at most 40)"
@@ -220,4 +314,7 @@ def _section_of(kind: Any) -> Any:
 def case_schema() -> dict[str, Any]:
     """The JSON schema of a case file, for editors."""
     schema = CaseSection.model_json_schema()
+    for each in schema["properties"].values():
+        if "patternProperties" in each:
+            each["additionalProperties"] = False  # a name that does not fit the pattern is as wrong here as it is to us
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "firecard case"}

@@ -28,6 +28,7 @@ class Source:
     text: str
     data: Any
     lines: dict[Location, int] = field(default_factory=dict)
+    rows: list[str] = field(default_factory=list)
 
     def line_of(self, location: Sequence[str | int]) -> int:
         """The line (from 1) of a part; of what surrounds it where the part itself is not in the file."""
@@ -39,21 +40,29 @@ class Source:
     def problem(self, location: Sequence[str | int], message: str) -> str:
         """A mistake as people read it: file, line, where in the case, what is wrong, and the line itself."""
         line = self.line_of(location)
-        rows = self.text.splitlines()
-        shown = rows[line - 1].rstrip()[:160] if line <= len(rows) else ""
-        where = ".".join(str(part) for part in location)
-        return f"{self.path}:{line}: {where + ': ' if where else ''}{message}\n    {line:4d} | {shown}"
+        if not self.rows:
+            self.rows.extend(self.text.splitlines())
+        row = self.rows[line - 1].rstrip() if line <= len(self.rows) else ""
+        where = ".".join(plain(str(part), 60) for part in location)
+        return f"{self.path}:{line}: {where + ': ' if where else ''}{message}\n    {line:4d} | {plain(row, 160)}"
+
+
+def plain(text: str, most: int) -> str:
+    """The text for a terminal: what a terminal would obey is spelt out, and what is endless is cut."""
+    cut = text[:most] + ("…" if len(text) > most else "")
+    return "".join(each if each.isprintable() or each == "\t" else repr(each)[1:-1] for each in cut)
 
 
 class _Loader(yaml.SafeLoader):
     """Composes nodes; refuses what a case file has no use for."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]  # of a stub that is not complete
-            raise _Refused(
-                event.start_mark.line + 1, f"aliases (*{event.anchor}) are not used in case files: write it out"
-            )
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # of a stub that is not complete
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(line, f"aliases (*{event.anchor}) are not used in case files: write it out")
+        if getattr(event, "tag", None) is not None:
+            raise _Refused(line, f"tags ({plain(event.tag, 60)}) are not used in case files: leave it out")
         return super().compose_node(parent, index)
 
 
@@ -91,8 +100,12 @@ def read_source(path: Path) -> Source:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         bare.lines[()] = mark.line + 1 if mark else 1
-        raise BadCase(bare.problem((), f"not valid YAML: {error.problem or error.context}")) from None
-    except (yaml.YAMLError, ValueError) as error:
+        what = ", ".join(plain(part, 160) for part in (error.context, error.problem) if part)
+        raise BadCase(bare.problem((), f"not valid YAML: {what}")) from None
+    except yaml.reader.ReaderError as error:
+        bare.lines[()] = text.count("\n", 0, error.position) + 1
+        raise BadCase(bare.problem((), f"not valid YAML: the character {text[error.position]!r}")) from None
+    except yaml.YAMLError as error:
         raise BadCase(f"{path}: not valid YAML: {error}") from None
     except RecursionError:
         raise BadCase(f"{path}: nested too deeply for a case file") from None
@@ -105,15 +118,17 @@ def _read_text(path: Path) -> str:
     try:
         if path.is_dir():
             raise BadCase(f"{path}: is a directory, expected a case file (YAML)")
-        if path.stat().st_size > LARGEST:
-            raise BadCase(f"{path}: {path.stat().st_size} bytes is too large for a case file (at most {LARGEST})")
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise BadCase(f"{path}: too large for a case file (more than {LARGEST:,} bytes)")
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         raise BadCase(f"{path}: there is no such case file") from None
     except UnicodeDecodeError as error:
         raise BadCase(f"{path}: not UTF-8 text (byte {error.start}); expected a case file (YAML)") from None
-    except OSError as error:
-        raise BadCase(f"{path}: cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # a path with a zero in it is a ValueError
+        raise BadCase(f"{plain(str(path), 300)}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def _value(loader: _Loader, node: Any, place: Location, lines: dict[Location, int]) -> Any:
@@ -127,7 +142,7 @@ def _value(loader: _Loader, node: Any, place: Location, lines: dict[Location, in
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 raise _Refused(line, "a key must be plain text")
-            key = str(key_node.value)
+            key = _text(key_node)
             if key in result:
                 raise _Refused(line, f"the key {key!r} stands twice in the same mapping")
             lines[(*place, key)] = line
@@ -142,9 +157,18 @@ def _value(loader: _Loader, node: Any, place: Location, lines: dict[Location, in
         case "bool":
             return node.value in ("true", "True")
         case "int":
+            if len(node.value) > 300:
+                raise _Refused(node.start_mark.line + 1, f"a number of {len(node.value)} digits")
             return int(node.value)
         case "float":
             return float(node.value)
-        case "str":
-            return str(node.value)
-    raise _Refused(node.start_mark.line + 1, f"the tag {node.tag} is not used in case files")
+    return _text(node)
+
+
+def _text(node: Any) -> str:
+    """The text of a scalar; half of a character (an escape such as `\\ud800`) could never be written again."""
+    try:
+        node.value.encode()
+    except UnicodeEncodeError:
+        raise _Refused(node.start_mark.line + 1, f"{plain(node.value, 60)} is not text: half of a character") from None
+    return str(node.value)

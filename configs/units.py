@@ -15,15 +15,14 @@ from metrics.errors import UnknownUnit
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 QUANTITY = re.compile(rf"^\s*({NUMBER})\s*(\S.*?)?\s*$")
 HOURS = {
-    "s": 1 / 3600,
-    "sec": 1 / 3600,
-    "min": 1 / 60,
-    "h": 1.0,
-    "hr": 1.0,
-    "hour": 1.0,
-    "hours": 1.0,
-    "d": 24.0,
-    "day": 24.0,
+    name: worth
+    for names, worth in (
+        ("s sec secs second seconds", 1 / 3600),
+        ("min mins minute minutes", 1 / 60),
+        ("h hr hrs hour hours", 1.0),
+        ("d day days", 24.0),
+    )
+    for name in names.split()
 }
 # The canonical unit as people may spell it; everything else goes through the registry.
 SAME = {
@@ -37,15 +36,15 @@ SAME = {
 }
 # Spellings that station files use and no registry knows.
 ALIASES = {
-    "kts": "knot",
-    "kt": "knot",
-    "KT": "knot",
-    "mph": "mile / hour",
-    "MPH": "mile / hour",
-    "F": "degF",
-    "°F": "degF",
+    **dict.fromkeys(("kts", "kt", "KT", "KTS", "Knots"), "knot"),
+    **dict.fromkeys(("mph", "MPH"), "mile / hour"),
+    **dict.fromkeys(("F", "°F", "Fahrenheit"), "degF"),
 }
 ALIASES |= {"°C": "degC", "C": "degC", "°": "degree", "kmh": "km/h", "kph": "km/h", "mps": "m/s"}
+# What the registry is given: it would work out 9**9**9 for as long as it takes.
+HARMLESS = re.compile(
+    r"(?!.*(?:\*\*|\^)\s*[-+]?\s*\d*\s*(?:\*\*|\^|\())(?!.*\)\s*(?:\*\*|\^))(?!.*\d\d)[\w\s°%/*^.·()+-]{1,60}"
+)
 
 
 def split_quantity(text: str | float) -> tuple[float, str | None]:
@@ -59,7 +58,7 @@ def split_quantity(text: str | float) -> tuple[float, str | None]:
 def hours(text: str | float) -> float:
     """A duration such as `15 min` or `24` (hours) in hours."""
     number, unit = split_quantity(text)
-    factor = HOURS.get((unit or "h").removesuffix("s") if unit not in HOURS else unit or "h")
+    factor = HOURS.get(unit or "h")
     if factor is None:
         raise UnknownUnit(f"expected a duration such as '15 min' or '6 h', got {str(text)!r}")
     return number * factor
@@ -70,14 +69,32 @@ def convert(values: Any, unit: str, target: str) -> Any:
     if unit == target or unit.strip() in SAME.get(target, ()):
         return values
     registry = _registry()
+    shown = repr(unit if len(unit) <= 60 else unit[:60] + "…")
     try:
-        known = registry.Unit(ALIASES.get(unit.strip(), unit.strip()))
-        wanted = registry.Unit(target)
+        known, wanted = (registry.Unit(_harmless(each)) for each in (unit, target))
         return registry.Quantity(values, known).to(wanted).magnitude
     except Exception as error:  # pint raises a dozen kinds of its own, and those of the parser below it
         if type(error).__name__ in ("DimensionalityError", "OffsetUnitCalculusError"):
-            raise UnknownUnit(f"the unit {unit!r} is not one of {target!r}") from None
-        raise UnknownUnit(f"unknown unit {unit!r}; expected one that converts to {target!r}") from None
+            raise UnknownUnit(f"the unit {shown} is not one of {target!r}") from None
+        raise UnknownUnit(f"unknown unit {shown}; expected one that converts to {target!r}") from None
+
+
+def _harmless(unit: str) -> str:
+    """The unit as the registry spells it; refused if it is no more than arithmetic."""
+    name = ALIASES.get(unit.strip(), unit.strip())
+    if name and not HARMLESS.fullmatch(name):
+        raise UnknownUnit(name)
+    return name
+
+
+def check(unit: str) -> None:
+    """Refuse a unit that nobody knows."""
+    if any(unit.strip() in names for names in SAME.values()):
+        return
+    try:
+        _registry().Unit(_harmless(unit))
+    except Exception:  # as in `convert`
+        raise UnknownUnit(f"unknown unit {unit[:60]!r}") from None
 
 
 def convert_difference(values: Any, unit: str, target: str) -> Any:

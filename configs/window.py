@@ -62,6 +62,22 @@ class Window:
     step: float | None = None
     local: LocalHours | None = None
 
+    @property
+    def empty(self) -> bool:
+        """Does it end before its first lead, whichever the cycle? Not known of local hours."""
+        end = self.offset + self.hours
+        return self.local is None and (self.first_lead > end or (self.first_lead == end and self.closed == "left"))
+
+    def within(self, other: Window) -> bool:
+        """Is it a part of the other, whichever the cycle? Local hours, unless both have them, depend on the cycle."""
+        if self.local != other.local:
+            return self.hours <= other.hours
+        starts_later = max(self.offset, self.first_lead) >= max(other.offset, other.first_lead)
+        if self.local:
+            starts_later = self.offset == other.offset and self.first_lead >= other.first_lead
+        gap = other.offset + other.hours - self.offset - self.hours
+        return starts_later and (gap > 0 or (gap == 0 and (self.closed == "left" or other.closed == "both")))
+
     def bounds(self, cycle: datetime) -> tuple[datetime, datetime]:
         """Start and end in UTC."""
         start = cycle + timedelta(hours=self.offset)

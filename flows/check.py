@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from configs.case import Case, ModelFiles
+from configs.case import Case, Model
 from metrics.errors import FirecardError
 from metrics.kpis.kpi import evaluate
+from tasks.families.weather import is_grid, matched
 from tasks.find import find_files, latest_cycle
 from tasks.matching.clock import step_of
 from tasks.matching.ledger import PAIR
-from tasks.matching.pairs import Matched, match_pairs
+from tasks.matching.pairs import Matched
 from tasks.reducing.sample import night
 from tasks.reducing.table import as_reduced, reduce_night
+from tasks.store.digests import InputFile
 
 
 def check_case(case: Case, cycle: datetime | None, say: Callable[[str], None]) -> bool:
@@ -26,20 +28,34 @@ def check_case(case: Case, cycle: datetime | None, say: Callable[[str], None]) -
     return all(good)
 
 
-def _check_model(case: Case, model: ModelFiles, cycle: datetime, say: Callable[[str], None]) -> bool:
+def _check_model(case: Case, model: Model, cycle: datetime, say: Callable[[str], None]) -> bool:
     say(f"model {model.name}")
     try:
-        found = find_files.fn(case, model, cycle)
-        for each in found.files:
-            say(f"  file {each.name} ({each.size:,} bytes): table of pairs")
-        files = [each.path for each in found.files]
-        matched = match_pairs(files, model.name_in_file, cycle, case.window, case.variables)
+        found = find_files.fn(case, model, "weather", cycle)
+        kind = "gridded output" if is_grid(found) else "table of pairs"
+        _say_files(found.files, kind, say)
+        _say_files(found.observations, "station reports", say)
+        kept = matched(case, found)
     except FirecardError as error:
         say(f"  cannot be scored: {error}")
         return False
-    _say_what_matched(case, matched, cycle, say)
-    _say_what_is_left_out(case, matched, cycle, say)
+    for name, value in kept.how.items():
+        if value not in (None, {}):
+            say(f"  {name.replace('_', ' ')}: {_in_words(value)}")
+    _say_what_matched(case, kept, cycle, say)
+    _say_what_is_left_out(case, kept, cycle, say)
     return True
+
+
+def _say_files(files: Sequence[InputFile], kind: str, say: Callable[[str], None]) -> None:
+    for each in files[:3]:
+        say(f"  file {each.name} ({each.size:,} bytes): {kind}")
+    if len(files) > 3:
+        say(f"  and {len(files) - 3} files more")
+
+
+def _in_words(value: object) -> str:
+    return ", ".join(f"{name} {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
 
 
 def _say_what_matched(case: Case, matched: Matched, cycle: datetime, say: Callable[[str], None]) -> None:

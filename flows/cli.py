@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -290,16 +290,12 @@ def _up() -> None:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """A cycle as the command line takes it: UTC, to the hour or the minute."""
+    """A cycle as the command line takes it."""
     if text is None:
         return None
-    from metrics.errors import BadParameter
+    from configs.paths import moment
 
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadParameter(f"--cycle: expected a UTC time such as 2026-11-17T00, got {text!r}") from None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment(text)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from tasks.store.keyed import Store
 
 # A task takes the future of what it is given as well, which Prefect's own types do not say.
 Future: TypeAlias = Any
+Futures: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,15 @@ def evaluate(
     store = Store(out / ".store", recalculate)
     stages: dict[str, list[Future]] = {}
     for model in chosen:
-        found: Future = find_files.submit(case, model, cycle)
-        pairs: Future = match_model.submit(case, found, store)
-        sums: Future = reduce_pairs.submit(case, model.name, cycle, pairs, store)
+        families = [each for each in case.families if each in model.data]
+        found: Futures = {each: find_files.submit(case, model, each, cycle) for each in families}
+        pairs: Futures = {each: match_model.submit(case, found[each], store) for each in families}
+        sums: Futures = {
+            each: reduce_pairs.submit(case, model.name, each, cycle, pairs[each], store) for each in families
+        }
         cards: Future = score_model.submit(case, model.name, cycle, sums, letters)
-        folders: Future = publish_cards.submit(case, found, pairs, cards, out)
-        stages[model.name] = [found, pairs, sums, cards, folders]
+        folders: Future = publish_cards.submit(case, model.name, cycle, found, pairs, sums, cards, out)
+        stages[model.name] = [*found.values(), *pairs.values(), *sums.values(), cards, folders]
     outcomes = [_outcome(name, *futures) for name, futures in stages.items()]
     if all(each.problem for each in outcomes):
         raise BadInput("\n".join(each.problem for each in outcomes))

@@ -1,9 +1,9 @@
 """Compiled single-pass loops: another way to build the same sums, for arrays too large to pass over again and again.
 
 A kernel walks the last axis (time) of C-contiguous float32 or float64 arrays and returns what `metrics.sums` returns
-for `dim=-1`, to 1e-12. It accumulates in float64 in a fixed order (D-80): step j of a row goes to lane j mod 16, the
-lanes are added from left to right after every block of 512 steps, and so are the blocks of a row. That is the order of
-the source, not one that the compiler chose for the vectors of this machine.
+for `dim=-1`, to 1e-12. It accumulates in float64 in a fixed order (D-80), compiled in: a row is added up in blocks of
+1024 steps, a block in the lanes of the processor's vectors. So a row gives the same bytes every time, in any thread and
+whichever rows stand beside it; another kind of processor may differ in the last bit, which is what rounding is for.
 
 numba takes seconds to import and to compile, so both wait for the first call; what was compiled is kept on disk.
 Kernels release the GIL and keep to one core each: parallelism comes from calling them on slices in threads.
@@ -21,9 +21,9 @@ import numpy as np
 from metrics.errors import MismatchedSample
 from metrics.sums import Array, ContingencySums, DirectionSums, ErrorSums, ExceedanceSums, Sums
 
-LANES = 16  # partial sums that do not wait for each other: vector instructions without a change of order
-BLOCK = 512  # steps between two additions of the lanes; a block and its buffer fit into the fastest cache
+BLOCK = 1024  # steps added up apart, so that the error of a sum does not grow with the length of the series
 BAND = 2**17  # values of each array that one loop walks before the next loop comes over them: still in the cache
+SUMS = {"reassoc", "contract"}  # a loop may add in lanes, and multiply and add in one instruction; NaN stays NaN
 
 
 def error_sums(forecast: Array, observed: Array) -> ErrorSums:
@@ -153,57 +153,85 @@ def _load() -> None:
         _waiting.clear()
 
 
-# The loops. A NaN is what does not equal itself. Inner loops run over slices from 0 to their size, take their choices
-# as values instead of branches, and are inlined where they add to lanes: otherwise they would not be vectorised.
+# The loops. A NaN is what does not equal itself. Choices are values instead of branches and inner loops run over slices
+# from 0 to their size: otherwise they would not be vectorised. What is not a sum stands in functions without `reassoc`.
 
 
-@_compiled()
+@_compiled(fastmath=SUMS)
 def _errors(forecast: Array, observed: Array, first_row: int, last_row: int, sums: Array) -> None:
-    lanes = np.empty((5, LANES))
     for row in range(first_row, last_row):
         for first in range(0, forecast.shape[1], BLOCK):
-            last = min(first + BLOCK, forecast.shape[1])
-            _error_block(forecast[row, first:last], observed[row, first:last], lanes, sums, row)
+            left, right = forecast[row, first : first + BLOCK], observed[row, first : first + BLOCK]
+            n = 0
+            total = absolute = squared = forecasts = observeds = 0.0
+            for step in range(left.size):
+                one, other = np.float64(left[step]), np.float64(right[step])
+                difference = one - other
+                paired = difference == difference
+                error = difference if paired else 0.0
+                n += paired
+                total += error
+                absolute += abs(error)
+                squared += error * error
+                forecasts += one if paired else 0.0
+                observeds += other if paired else 0.0
+            sums[0, row] += n
+            sums[1, row] += total
+            sums[2, row] += absolute
+            sums[3, row] += squared
+            sums[4, row] += forecasts
+            sums[5, row] += observeds
 
 
-@_compiled(inline="always")
-def _error_block(forecast: Array, observed: Array, lanes: Array, sums: Array, row: int) -> None:
-    n = 0
-    for step in range(forecast.size):
-        error = forecast[step] - observed[step]
-        n += error == error
-    sums[0, row] += n
-    lanes[:] = 0.0
-    for first in range(0, forecast.size, LANES):
-        last = min(first + LANES, forecast.size)
-        _add_errors(forecast[first:last], observed[first:last], lanes[0], lanes[1], lanes[2], lanes[3], lanes[4])
-    _add_lanes(lanes, sums, row)
+@_compiled(fastmath=SUMS)
+def _directions(forecast: Array, observed: Array, first_row: int, last_row: int, sums: Array) -> None:
+    for row in range(first_row, last_row):
+        for first in range(0, forecast.shape[1], BLOCK):
+            left, right = forecast[row, first : first + BLOCK], observed[row, first : first + BLOCK]
+            n = 0
+            absolute = squared = sines = cosines = 0.0
+            for step in range(left.size):
+                difference = _turn(np.float64(left[step]), np.float64(right[step]))
+                sine, cosine = _sine_cosine(difference)
+                paired = difference == difference
+                turned = difference if paired else 0.0
+                n += paired
+                absolute += abs(turned)
+                squared += turned * turned
+                sines += sine if paired else 0.0
+                cosines += cosine if paired else 0.0
+            sums[0, row] += n
+            sums[1, row] += absolute
+            sums[2, row] += squared
+            sums[3, row] += sines
+            sums[4, row] += cosines
 
 
-@_compiled(inline="always")
-def _add_errors(
-    forecast: Array, observed: Array, total: Array, absolute: Array, squared: Array, forecasts: Array, observeds: Array
-) -> None:
-    for lane in range(forecast.size):
-        left, right = np.float64(forecast[lane]), np.float64(observed[lane])
-        difference = left - right
-        paired = difference == difference
-        error = difference if paired else 0.0
-        total[lane] += error
-        absolute[lane] += abs(error)
-        squared[lane] += error * error
-        forecasts[lane] += left if paired else 0.0
-        observeds[lane] += right if paired else 0.0
+@_compiled(fastmath={"contract"})
+def _turn(forecast: float, observed: float) -> float:
+    """`metrics.sums.turn` of the difference, to the last bits: opposite winds give -180 here too (D-24)."""
+    difference = forecast - observed
+    turned: float = difference - 360.0 * np.rint(difference * (1.0 / 360.0))
+    return turned - 360.0 if turned >= 180.0 else turned
 
 
-@_compiled(inline="always")
-def _add_lanes(lanes: Array, sums: Array, row: int) -> None:
-    """Each line of lanes, from left to right, onto its sum of the row; the count, sum 0, has no lanes."""
-    for line in range(lanes.shape[0]):
-        together = 0.0
-        for lane in range(LANES):
-            together += lanes[line, lane]
-        sums[line + 1, row] += together
+@_compiled(fastmath={"contract"})
+def _sine_cosine(degrees: float) -> tuple[float, float]:
+    """Sine and cosine of an angle within [-180, 180], to 4e-16, in the same steps for every angle.
+
+    With b = 90° − |angle|, the cosine is sin b and the sine is cos b with the sign of the angle. Both come from b/2,
+    which lies within ±45°, where the polynomials of fdlibm (k_sin.c, k_cos.c) hold.
+    """
+    half = (90.0 - abs(degrees)) * (math.pi / 360.0)
+    z = half * half
+    high = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+    low = -1.66666666666666324348e-01 + z * (8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * high))
+    sine = half + half * z * low
+    high = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+    low = 4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * high))
+    cosine = 1.0 - z * (0.5 - z * low)
+    twice = sine + sine
+    return math.copysign(1.0 - twice * sine, degrees), twice * cosine
 
 
 @_compiled()
@@ -223,70 +251,3 @@ def _exceedances(forecast: Array, observed: Array, limit: float, first_row: int,
         counts[2, row] = yes - both
         counts[3, row] = event - both
         counts[4, row] = n - yes - event + both
-
-
-@_compiled()
-def _directions(forecast: Array, observed: Array, first_row: int, last_row: int, sums: Array) -> None:
-    lanes, turned = np.empty((4, LANES)), np.empty(BLOCK)
-    for row in range(first_row, last_row):
-        for first in range(0, forecast.shape[1], BLOCK):
-            last = min(first + BLOCK, forecast.shape[1])
-            _direction_block(forecast[row, first:last], observed[row, first:last], turned, lanes, sums, row)
-
-
-@_compiled(inline="always")
-def _direction_block(forecast: Array, observed: Array, turned: Array, lanes: Array, sums: Array, row: int) -> None:
-    turned = turned[: forecast.size]
-    for step in range(forecast.size):  # apart from the rest: together they need more registers than there are
-        turned[step] = _turn(np.float64(forecast[step]) - np.float64(observed[step]))
-    n = 0
-    for step in range(turned.size):
-        n += turned[step] == turned[step]
-    sums[0, row] += n
-    lanes[:] = 0.0
-    for first in range(0, turned.size, LANES):
-        last = min(first + LANES, turned.size)
-        _add_directions(turned[first:last], lanes[0], lanes[1], lanes[2], lanes[3])
-    _add_lanes(lanes, sums, row)
-
-
-@_compiled(inline="always")
-def _add_directions(turned: Array, absolute: Array, squared: Array, sines: Array, cosines: Array) -> None:
-    for lane in range(turned.size):
-        difference = turned[lane]
-        sine, cosine = _sine_cosine(difference)
-        paired = difference == difference
-        difference = difference if paired else 0.0
-        absolute[lane] += abs(difference)
-        squared[lane] += difference * difference
-        sines[lane] += sine if paired else 0.0
-        cosines[lane] += cosine if paired else 0.0
-
-
-@_compiled(inline="always")
-def _turn(degrees: float) -> float:
-    """`metrics.sums.turn`; multiplied instead of divided, the number of turns may be one off, which is mended."""
-    shifted = degrees + 180.0
-    rest: float = shifted - 360.0 * np.floor(shifted * (1.0 / 360.0))
-    rest = rest + 360.0 if rest < 0.0 else rest
-    rest = rest - 360.0 if rest >= 360.0 else rest
-    return rest - 180.0
-
-
-@_compiled(fastmath={"contract"})  # a multiplication and an addition may become one instruction, here only
-def _sine_cosine(degrees: float) -> tuple[float, float]:
-    """Sine and cosine of an angle within [-180, 180], to 4e-16, in the same steps for every angle.
-
-    With b = 90° − |angle|, the cosine is sin b and the sine is cos b with the sign of the angle. Both come from b/2,
-    which lies within ±45°, where the polynomials of fdlibm (k_sin.c, k_cos.c) hold.
-    """
-    half = (90.0 - abs(degrees)) * (math.pi / 360.0)
-    z = half * half
-    high = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
-    low = -1.66666666666666324348e-01 + z * (8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * high))
-    sine = half + half * z * low
-    high = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
-    low = 4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * high))
-    cosine = 1.0 - z * (0.5 - z * low)
-    twice = sine + sine
-    return math.copysign(1.0 - twice * sine, degrees), twice * cosine

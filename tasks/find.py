@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from prefect import task
@@ -11,18 +11,11 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
 from configs import paths
-from configs.case import Case, ModelFiles
-from metrics.errors import FirecardError, MissingInput
+from configs.case import Case, Data, Model
+from metrics.errors import BadInput, FirecardError, MissingInput
+from tasks.families.family import FoundFiles
+from tasks.families.weather import GRID_MAGIC
 from tasks.store.digests import InputFile, input_file
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
-    """A model's files of one cycle."""
-
-    model: ModelFiles
-    cycle: datetime
-    files: tuple[InputFile, ...]
 
 
 def retry_io(_task: object, _run: object, state: State[Any]) -> bool:
@@ -37,40 +30,73 @@ def retry_io(_task: object, _run: object, state: State[Any]) -> bool:
 
 
 @task(
-    task_run_name="find-{model.name}",
+    task_run_name="find-{model.name}-{family}",
     cache_policy=NO_CACHE,
     retries=2,
     retry_delay_seconds=[1, 5],
     retry_condition_fn=retry_io,
 )
-def find_files(case: Case, model: ModelFiles, cycle: datetime) -> FoundFiles:
-    """The model's files of this cycle."""
-    found = paths.files(model.path, case.root, cycle)
+def find_files(case: Case, model: Model, family: str, cycle: datetime) -> FoundFiles:
+    """The files of one model and family for this cycle, on both sides, with their digests."""
+    data = model.data[family]
+    observed = case.observations.get(family)
+    return FoundFiles(
+        model=model.name,
+        family=family,
+        cycle=cycle,
+        data=data,
+        files=_files(case, data, cycle),
+        observations=_files(case, observed, cycle) if observed else (),
+    )
+
+
+def _files(case: Case, data: Data, cycle: datetime) -> tuple[InputFile, ...]:
+    found = paths.files(data.path, case.root, cycle)
     if not found:
         when = f"{cycle:%Y-%m-%dT%H}"
-        raise MissingInput(f"{case.path}: no file matches {model.path!r} for cycle {when} (below {case.root})")
-    return FoundFiles(model, cycle, tuple(input_file(path, case.root) for path in found))
+        raise MissingInput(f"{case.path}: no file matches {data.path!r} for cycle {when} (below {case.root})")
+    return tuple(input_file(path, case.root) for path in found)
 
 
 def latest_cycle(case: Case) -> datetime:
-    """The newest cycle that any model of the case has: by the names of its files, else by what is in them."""
-    from tasks.readers.pairs import read_pairs
-
-    named = [cycle for model in case.models for cycle in paths.cycles(model.path, case.root)]
+    """The case's own cycle, else the newest that a model has: by the names of its files, else by what is in them."""
+    if case.cycle is not None:
+        return case.cycle
+    sources = [data for model in case.models for data in model.data.values()]
+    named = [cycle for data in sources for cycle in paths.cycles(data.path, case.root)]
     if named:
         return max(named)
+    sources = [model.data["weather"] for model in case.models if "weather" in model.data]
+    if not sources:
+        raise MissingInput(f"{case.path}: no file says which cycle it is: state `cycle:` in the case, or --cycle")
     newest: list[datetime] = []
     problems: list[FirecardError] = []
-    for path in sorted(
-        {path for model in case.models for path in paths.files(model.path, case.root, datetime.now(UTC))}
-    ):
+    for path in sorted({path for data in sources for path in paths.files(data.path, case.root, datetime.now(UTC))}):
         try:
-            newest.append(read_pairs(path, case.variables)["cycle"].max().to_pydatetime())
+            newest.append(_cycle_in(path, case))
         except FirecardError as error:
             problems.append(error)
     if newest:
         return max(newest)
     if problems:
         raise problems[0]
-    patterns = ", ".join(model.path for model in case.models)
+    patterns = ", ".join(dict.fromkeys(data.path for data in sources))
     raise MissingInput(f"{case.path}: no file matches {patterns} (below {case.root})")
+
+
+def _cycle_in(path: Path, case: Case) -> datetime:
+    """The newest cycle inside a file: a column of a table of pairs, or the reference time of a grid."""
+    if path.is_dir():
+        raise BadInput(f"{path}: is a directory, expected a file")
+    with path.open("rb") as file:
+        grid = file.read(3) in GRID_MAGIC
+    if not grid:
+        from tasks.readers.pairs import read_pairs
+
+        newest: datetime = read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
+        return newest
+    from tasks.readers.grids import Wishes, describe
+
+    files = describe([path], wishes=Wishes(winds="earth", variables=case.variables))
+    moment = files.reference_time if files.reference_time is not None else files.times[0]
+    return datetime.fromtimestamp(float(moment.astype("datetime64[s]").astype(int)), UTC)

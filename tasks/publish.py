@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
@@ -14,9 +15,9 @@ from prefect.cache_policies import NO_CACHE
 from configs.case import Case
 from configs.paths import artifact_key, folder_name
 from metrics.scoring.scorecard import ScoreCard
-from tasks.find import FoundFiles
-from tasks.match import read_matched
-from tasks.matching.ledger import ledger, summary
+from tasks.families import FAMILIES
+from tasks.families.family import FoundFiles
+from tasks.matching.ledger import summary
 from tasks.report.html import html_card
 from tasks.report.markdown import kpi_rows, markdown_card
 from tasks.report.record import card_bytes, card_record
@@ -24,14 +25,31 @@ from tasks.report.words import headline
 from tasks.store.keyed import writing
 
 
-@task(task_run_name="publish-{found.model.name}", cache_policy=NO_CACHE)
-def publish_cards(case: Case, found: FoundFiles, pairs: Path, cards: Sequence[ScoreCard], out: Path) -> list[Path]:
+@task(task_run_name="publish-{model}", cache_policy=NO_CACHE)
+def publish_cards(
+    case: Case,
+    model: str,
+    cycle: datetime,
+    found: Mapping[str, FoundFiles],
+    pairs: Mapping[str, Path],
+    sums: Mapping[str, Path],
+    cards: Sequence[ScoreCard],
+    out: Path,
+) -> list[Path]:
     """The folders of the model's cards, one per scheme."""
-    book = ledger(read_matched(pairs).table)
+    accounts = {family: FAMILIES[family].account(path) for family, path in pairs.items()}
+    book = pd.concat([each.ledger for each in accounts.values()], ignore_index=True)
+    inputs = list(dict.fromkeys(each for files in found.values() for each in files.inputs))
+    how = {family: each.how for family, each in accounts.items() if each.how}
+    reports = {
+        family: make(case, pairs[family], sums[family])
+        for family in pairs
+        if (make := FAMILIES[family].report) is not None
+    }
     folders = []
     for card in cards:
-        record = card_record(case, card, found.cycle, summary(book), found.files)
-        folder = card_folder(out, case.id, card.scheme, found.cycle, card.model)
+        record = card_record(case, card, cycle, summary(book), how, reports, inputs)
+        folder = card_folder(out, case.id, card.scheme, cycle, model)
         write_card(folder, record, book.to_csv(index=False))
         publish_artifacts(record)
         folders.append(folder)
@@ -47,7 +65,7 @@ def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str) -> None
     """The files of a card; `card.json` is the record and comes last."""
     contents = {
         "ledger.csv": ledger_csv.encode(),
-        "card.md": markdown_card(record).encode(),
+        "card.md": markdown(record).encode(),
         "card.html": html_card(record).encode(),
         "card.json": card_bytes(record),
     }
@@ -56,9 +74,17 @@ def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str) -> None
             temporary.write_bytes(content)
 
 
+def markdown(record: Mapping[str, Any]) -> str:
+    """The card in Markdown with the sections of its families."""
+    sections = [
+        line for name, report in record["reports"].items() if (show := FAMILIES[name].markdown) for line in show(report)
+    ]
+    return markdown_card(record) + "\n".join(["", *sections, ""] if sections else [])
+
+
 def publish_artifacts(record: Mapping[str, Any]) -> None:
     """Card and KPI table under keys that stay the same from night to night."""
     key = artifact_key(record["case"], record["scheme"], record["model"])
     description = f"{headline(record)}, cycle {record['cycle']}"
-    create_markdown_artifact(markdown_card(record), key=f"scorecard-{key}", description=description)
+    create_markdown_artifact(markdown(record), key=f"scorecard-{key}", description=description)
     create_table_artifact(kpi_rows(record), key=f"kpis-{key}", description=description)

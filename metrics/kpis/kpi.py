@@ -74,10 +74,10 @@ class Kpi:
     unit: str  # "variable" stands for the unit of a difference of the variable
     best: float
     worst: float | str
-    sums: type[Sums]
-    value: Callable[[Any], Array]
     formula: str
     description: str
+    sums: type[Sums] = Sums
+    value: Callable[[Any], Array] = lambda sums: sums.n
     family: str = "weather"  # whose data it is made of
     variable: str | None = None  # None: the case names it
     kind: Literal["scalar", "angle", "wind"] = "scalar"

@@ -9,6 +9,8 @@ import pandas as pd
 PAIR = "pair"
 NO_OBSERVATION = "no observation"
 NO_FORECAST = "no forecast"
+OUTSIDE_GRID = "outside the grid"
+OUTSIDE_TOLERANCE = "outside the time tolerance"
 BAD_OBSERVATION = "impossible observation"
 BAD_FORECAST = "impossible forecast"
 

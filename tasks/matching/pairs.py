@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ class Matched:
 
     table: pd.DataFrame  # station, lat, lon, valid_time, variable, forecast, observed, reason
     offered: tuple[str, ...]
+    how: Mapping[str, Any] = field(default_factory=dict)  # how it was matched, for the card
 
 
 def match_pairs(

@@ -18,7 +18,13 @@ SCHEMA = "firecard.card/1"
 
 
 def card_record(
-    case: Case, card: ScoreCard, cycle: datetime, ledger: Mapping[str, Any], inputs: Sequence[InputFile]
+    case: Case,
+    card: ScoreCard,
+    cycle: datetime,
+    ledger: Mapping[str, Any],
+    how: Mapping[str, Mapping[str, Any]],
+    reports: Mapping[str, Mapping[str, Any]],
+    inputs: Sequence[InputFile],
 ) -> dict[str, Any]:
     """Everything a card says, as plain data."""
     scored = [unit for unit in card.units if unit.score is not None]
@@ -35,11 +41,13 @@ def card_record(
         "groups": [_group(case, group) for group in card.groups],
         "partial": card.partial,
         "ledger": dict(ledger),
+        "reports": dict(reports),
         "matching": {
             "min_completeness": case.rules.min_completeness,
             "min_pairs": case.rules.min_pairs,
             "min_coverage": case.rules.min_coverage,
             "missing_model": case.rules.missing_model,
+            **how,
         },
         "provenance": {
             "case": {"name": case.path.name, "sha256": case.digest},

@@ -62,9 +62,8 @@ def remarks(record: Mapping[str, Any]) -> list[str]:
     scored = record["scored"]
     if record["partial"]:
         few = "" if scored["kpis"] < scored["of"] else ", some from less than half of the stations"
-        lines.append(
-            f"Partial: {scored['kpis']} of {scored['of']} KPIs have a score{few}; do not rank it against a complete card."
-        )
+        have = f"{scored['kpis']} of {scored['of']} KPIs have a score{few}"
+        lines.append(f"Partial: {have}; do not rank it against a complete card.")
     elif scored["kpis"] < scored["of"]:
         lines.append(f"{scored['kpis']} of {scored['of']} KPIs: this model does not offer the others.")
     said: dict[str, list[str]] = {}

@@ -156,7 +156,7 @@ def test_a_kpi_without_value_makes_a_partial_card_or_fails_a_strict_case(
     record = card(tmp_path / "out", "perfect")
     assert record["partial"]
     assert record["groups"][1]["text"] == "n/a"
-    assert record["groups"][1]["kpis"][0]["reason"] == "no observation"
+    assert record["groups"][1]["kpis"][0]["reason"] == "no observation left: calm, or too little observed wind"
     with pytest.raises(FirecardError, match=r"WX03 has no value .* strict"):
         evaluate(hand_case(("case: HAND", "strict: true\ncase: HAND"), rows=calm), CYCLE, out=tmp_path / "strict")
 

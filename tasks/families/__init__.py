@@ -1,0 +1,8 @@
+"""The families of data, by name: how their files are matched, reduced, finished and accounted for."""
+
+from __future__ import annotations
+
+from tasks.families import weather
+from tasks.families.family import Family
+
+FAMILIES: dict[str, Family] = {each.name: each for each in (weather.FAMILY,)}

@@ -1,0 +1,58 @@
+"""What a family of data brings to the stages; everything else is the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from configs.case import Case, Data
+from metrics.kpis.kpi import KpiResult
+from tasks.store.digests import InputFile
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """The files of one model, family and cycle, on both sides."""
+
+    model: str
+    family: str
+    cycle: datetime
+    data: Data
+    files: tuple[InputFile, ...]
+    observations: tuple[InputFile, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[InputFile, ...]:
+        return (*self.files, *self.observations)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of every candidate, and how both sides were brought together."""
+
+    ledger: pd.DataFrame  # station, variable, reason, count
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One family: each stage is a function of paths and small values, and writes to the path that it is given."""
+
+    name: str
+    match_key: Callable[[Case, FoundFiles], Any]  # what the matched file depends on beside its inputs' digests
+    match: Callable[[Case, FoundFiles, Path, Progress], None]
+    reduce_key: Callable[[Case], Any]  # what the reduced file depends on beside the matched file
+    reduce: Callable[[Case, str, datetime, Path, Path], None]
+    finish: Callable[[Case, Path], dict[str, KpiResult]]
+    account: Callable[[Path], Account]
+    # What the family's section of a card shows, as plain data, from the matched and the reduced file; and in Markdown.
+    # The page includes `report/<family>.html`, which finds it as `report`.
+    report: Callable[[Case, Path, Path], dict[str, Any]] | None = None
+    markdown: Callable[[Mapping[str, Any]], list[str]] | None = None

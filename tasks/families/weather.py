@@ -1,0 +1,112 @@
+"""The weather family: pairs at stations, from tables of pairs or from grids and station reports."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from configs.case import Case
+from metrics.errors import BadInput
+from metrics.kpis.kpi import KpiResult, evaluate
+from tasks.families.family import Account, Family, FoundFiles, Progress
+from tasks.matching.ledger import ledger
+from tasks.matching.pairs import Matched, match_pairs
+from tasks.matching.table import read_matched, write_matched
+from tasks.reducing.sample import night
+from tasks.reducing.table import binding, read_sums, reduce_night, write_sums
+
+WIND = ("wind_speed", "wind_direction")
+GRID_MAGIC = (b"CDF", b"\x89HD")  # netCDF 3 and HDF5
+
+
+def needed(case: Case) -> tuple[str, ...]:
+    """The variables that the case's KPIs look at; direction needs speed to know a calm."""
+    names = {each.variable.name for each in case.instances_of("weather").values()}
+    if "wind_direction" in names or any(each.kpi.kind == "wind" for each in case.instances_of("weather").values()):
+        names |= set(WIND)
+    return tuple(sorted(names))
+
+
+def is_grid(found: FoundFiles) -> bool:
+    """Gridded output, said in the case or recognised by its first bytes; anything else is a table of pairs."""
+    if found.data.source is not None:
+        return found.data.source != "pairs"
+    with found.files[0].path.open("rb") as file:
+        return file.read(3) in GRID_MAGIC
+
+
+def match_key(case: Case, found: FoundFiles) -> Any:
+    rules = (case.matching, needed(case)) if is_grid(found) else ()
+    return (found.data, found.model, found.cycle, case.window, case.variables, rules)
+
+
+def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None:
+    write_matched(path, matched(case, found, progress))
+
+
+def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> Matched:
+    """The model's candidates with what became of them."""
+    files = [each.path for each in found.files]
+    if not is_grid(found):
+        name = found.data.options.get("name") or found.model
+        return match_pairs(files, name, found.cycle, case.window, case.variables)
+    from tasks.matching.stations import match_grid
+    from tasks.readers.grids import Wishes, describe
+    from tasks.readers.stations import read_stations
+
+    if not found.observations:
+        raise BadInput(f"{case.path}: model {found.model!r} is gridded output: say `observations: {{weather: …}}`")
+    options = found.data.options
+    wishes = Wishes(
+        names=options.get("names", {}),
+        winds=options.get("winds"),
+        wind_height=options.get("wind_height"),
+        variables=case.variables,
+    )
+    grids = describe(files, source=found.data.source, wishes=wishes, keep_going=True)  # type: ignore[arg-type]
+    return match_grid(
+        grids,
+        read_stations([each.path for each in found.observations], case.variables),
+        cycle=found.cycle,
+        window=case.window,
+        rules=case.matching,
+        variables=case.variables,
+        needed=needed(case),
+        progress=progress,
+    )
+
+
+def reduce_key(case: Case) -> Any:
+    return [binding(each) for each in case.instances_of("weather").values()]
+
+
+def reduce(case: Case, model: str, cycle: datetime, pairs: Path, path: Path) -> None:
+    """The sums of every KPI by station, over the window and by lead."""
+    kept = read_matched(pairs)
+    arrays = night(kept.table, kept.offered, cycle)
+    labels = {"case": case.id, "model": model, "cycle": f"{cycle:%Y-%m-%dT%H:%MZ}"}
+    write_sums(path, reduce_night(arrays, case.instances_of("weather").values()), arrays.stations, labels)
+
+
+def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
+    """Every KPI's value with what it rests on."""
+    instances = case.instances_of("weather")
+    return {
+        name: evaluate(
+            instances[name].kpi,
+            reduced,
+            unit=instances[name].unit,
+            aggregate=instances[name].aggregate,
+            rules=case.rules,
+        )
+        for name, reduced in read_sums(sums, instances).items()
+    }
+
+
+def account(pairs: Path) -> Account:
+    kept = read_matched(pairs)
+    return Account(ledger(kept.table), kept.how)
+
+
+FAMILY = Family("weather", match_key, match, reduce_key, reduce, finish, account)
