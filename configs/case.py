@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from configs import paths, units
+from configs.impact import SeverityRules, StructureRules
 from configs.rules import MatchingRules, Space
 from configs.shape import CaseSection, KpiSection, WindowSection, in_words, meant
 from configs.source import Location, Source, read_source
@@ -30,6 +31,7 @@ from metrics.kpis.catalogue import KPIS
 from metrics.kpis.kpi import Aggregate, Kpi, Rules
 from metrics.scoring.normalise import Normalisation, clean
 from metrics.scoring.scorecard import Scheme
+from metrics.severity import PRESETS, Classes
 from metrics.variables import VARIABLES, Variable
 
 SHORTEST, LONGEST = 1 / 3600, 10 * 366 * 24.0  # hours: a second and ten years, beyond which a window makes no sense
@@ -91,6 +93,8 @@ class Case:
     groups: Mapping[str, tuple[str, ...]]
     schemes: Mapping[str, Scheme]
     strict: bool
+    severity: SeverityRules = field(default_factory=SeverityRules)
+    structures: StructureRules = StructureRules()
 
     @property
     def root(self) -> Path:
@@ -173,6 +177,7 @@ class _Binder:
         observations = self._data(("observations",), section.observations)
         matching = self._matching()
         cycle = self._cycle()
+        severity, structures = self._severity(), self._structures()
         self._check_families(models, instances)
         if self.problems.found:
             raise self.problems.error()
@@ -196,6 +201,8 @@ class _Binder:
             groups=groups,
             schemes=schemes,
             strict=section.strict,
+            severity=severity,
+            structures=structures,
         )
 
     def _cycle(self) -> datetime | None:
@@ -291,6 +298,43 @@ class _Binder:
             interpolate_time=section.time.how == "linear",
             roughness=roughness,
             exclude=tuple(section.exclude),
+        )
+
+    def _severity(self) -> SeverityRules:
+        section, place = self.section.severity, ("severity",)
+        preset = PRESETS[section.classes]
+        names = {}
+        for code, name in section.names.items():
+            if not (code.isascii() and code.isdigit() and len(code) <= 3):
+                self.problems.add((*place, "names", code), f"expected the code of a class such as '4', got {code!r}")
+            else:
+                names[int(code)] = name
+        if (section.domain == "polygon") != (section.polygon is not None):
+            self.problems.add((*place, "domain"), "`domain: polygon` and `polygon: file.geojson` go together")
+        try:
+            classes = Classes(
+                names=names or preset.names,
+                high=preset.high if section.high is None else frozenset(section.high),
+                unburned=preset.unburned & set(names or preset.names)
+                if section.unburned is None
+                else frozenset(section.unburned),
+                nodata=preset.nodata - set(names) if section.nodata is None else frozenset(section.nodata),
+                title="classes of the case" if names else preset.title,
+            )
+        except FirecardError as error:
+            self.problems.add(place, str(error))
+            classes = preset
+        return SeverityRules(classes, section.domain, section.polygon, section.aligned)
+
+    def _structures(self) -> StructureRules:
+        section, place = self.section.structures, ("structures",)
+        tolerance = self._number((*place, "tolerance"), section.tolerance, "m")
+        if tolerance is not None and not 0 < tolerance <= 10_000:
+            self.problems.add((*place, "tolerance"), f"expected more than 0 and at most 10 km, got {tolerance:g} m")
+        if both := {each.casefold() for each in section.destroyed} & {each.casefold() for each in section.kept}:
+            self.problems.add((*place, "kept"), f"{min(both)!r} cannot be both destroyed and kept")
+        return StructureRules(
+            tuple(section.destroyed), tuple(section.kept), section.join, tolerance or 30.0, section.missing
         )
 
     def _window(self, place: Location, section: WindowSection, default: Window) -> Window:

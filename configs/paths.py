@@ -90,10 +90,12 @@ def _cycle_of(written: list[tuple[str, str]]) -> datetime | None:
     values = dict(written)
     if any(values[code] != digits for code, digits in written):
         return None
+    text, pattern = " ".join(values.values()), " ".join(f"%{code}" for code in values)
     try:
-        return datetime.strptime(" ".join(values.values()), " ".join(f"%{code}" for code in values)).replace(tzinfo=UTC)
+        cycle = datetime.strptime(text, pattern).replace(tzinfo=UTC)
     except ValueError:
         return None
+    return cycle if cycle.strftime(pattern) == text else None  # a 366th day goes over into the next year
 
 
 def moment(text: str) -> datetime:

@@ -60,16 +60,45 @@ class StationFile(DataFile):
     source: Literal["stations"] | None = Field(None, description="The format, where it is not recognised.")
 
 
+ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]
+
+
+class SeverityFile(DataFile):
+    """A raster of severity classes."""
+
+    source: Literal["geotiff", "netcdf", "array"] | None = Field(
+        None, description="The format, where it is not recognised."
+    )
+    variable: str | None = Field(None, description="The variable of a NetCDF file that has several.")
+    band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
+
+
+class BuildingsFile(DataFile):
+    """Buildings with their damage: a table, GeoJSON, or a model's raster that is looked up at the observed buildings."""
+
+    source: Literal["table", "geojson", "raster"] | None = Field(
+        None, description="The format, where it is not recognised."
+    )
+    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {id: GLOBALID, damage: DAMAGE}.")
+    variable: str | None = Field(None, description="The variable of a NetCDF raster that has several.")
+    band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
+    destroyed: list[ClassCode] = Field(default_factory=lambda: [4], description="Classes of a raster that destroy.")
+
+
 class ModelSection(_Section):
     """One model: its data by family."""
 
     weather: WeatherFile | None = None
+    severity: SeverityFile | None = None
+    structures: BuildingsFile | None = None
 
 
 class ObservationsSection(_Section):
     """What the models are compared with, by family; tables of pairs bring it along."""
 
     weather: StationFile | None = None
+    severity: SeverityFile | None = None
+    structures: BuildingsFile | None = None
 
 
 class WindowSection(_Section):
@@ -128,6 +157,29 @@ class MatchingSection(_Section):
     missing_model: Literal["penalise", "drop"] = Field("penalise", description="Below that: score 0, or n/a.")
 
 
+class SeveritySection(_Section):
+    """What the classes of severity maps mean, and which cells count (D-15)."""
+
+    classes: Literal["mtbs", "ravg", "sbs"] = Field("mtbs", description="The table of classes.")
+    names: dict[str, str] = Field(default_factory=dict, description='Classes of the case\'s own: {"0": outside}.')
+    high: list[ClassCode] | None = Field(None, description="Classes of high severity; 4 unless said.")
+    unburned: list[ClassCode] | None = Field(None, description="Classes outside the fire; 0 (MTBS: and 5) unless said.")
+    nodata: list[ClassCode] | None = Field(None, description="Classes that say nothing; MTBS 6, RAVG 9 unless said.")
+    domain: Literal["union", "all", "polygon"] = Field("union", description="Which cells count.")
+    polygon: str | None = Field(None, description="GeoJSON file of the domain, relative to the case file.", min_length=1)
+    aligned: Switch = Field(False, description="Rasters without georeference lie on the same cells.")
+
+
+class StructuresSection(_Section):
+    """Which damage counts as destroyed, and how buildings are joined (D-15)."""
+
+    destroyed: list[str] = Field(["Major", "Destroyed"], description="Damage classes that count as destroyed.")
+    kept: list[str] = Field(["No Damage", "Affected", "Minor"], description="Damage classes that do not.")
+    join: Literal["auto", "id", "position"] = Field("auto", description="By id, or one to one by position.")
+    tolerance: Quantity = Field("30 m", description="Largest distance of a join by position.")
+    missing: Literal["left_out", "not_destroyed"] = Field("left_out", description="A building without a prediction.")
+
+
 class NormaliseSection(_Section):
     """From value to score. Bounded: 0 at a, 100 at b. Others: 100 at a (the best); at m linear is 0, exponential 50."""
 
@@ -179,6 +231,8 @@ class CaseSection(_Section):
     observations: ObservationsSection = ObservationsSection()
     window: WindowSection = WindowSection()
     matching: MatchingSection = MatchingSection()
+    severity: SeveritySection = SeveritySection()
+    structures: StructuresSection = StructuresSection()
     variables: dict[Identifier, VariableSection] = Field(default_factory=dict)
     kpis: Annotated[dict[Identifier, KpiSection], Field(min_length=1)]
     groups: dict[SHORT_NAME, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)

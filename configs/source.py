@@ -44,7 +44,8 @@ class Source:
             self.rows.extend(self.text.splitlines())
         row = self.rows[line - 1].rstrip() if line <= len(self.rows) else ""
         where = ".".join(plain(str(part), 60) for part in location)
-        return f"{self.path}:{line}: {where + ': ' if where else ''}{message}\n    {line:4d} | {plain(row, 160)}"
+        said = f"{where + ': ' if where else ''}{plain(message, 600)}"
+        return f"{self.path}:{line}: {said}\n    {line:4d} | {plain(row, 160)}"
 
 
 def plain(text: str, most: int) -> str:

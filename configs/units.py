@@ -12,6 +12,7 @@ from typing import Any
 
 from metrics.errors import UnknownUnit
 
+ZERO_CELSIUS = 273.15
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 QUANTITY = re.compile(rf"^\s*({NUMBER})\s*(\S.*?)?\s*$")
 HOURS = {
@@ -68,23 +69,30 @@ def convert(values: Any, unit: str, target: str) -> Any:
     """The values (a number or an array) of `unit` in `target`."""
     if unit == target or unit.strip() in SAME.get(target, ()):
         return values
-    registry = _registry()
+    if unit.strip() in SAME["K"] and target == "degC":  # of every model file: not worth the second
+        return values - ZERO_CELSIUS
     shown = repr(unit if len(unit) <= 60 else unit[:60] + "…")
     try:
-        known, wanted = (registry.Unit(_harmless(each)) for each in (unit, target))
-        return registry.Quantity(values, known).to(wanted).magnitude
-    except Exception as error:  # pint raises a dozen kinds of its own, and those of the parser below it
-        if type(error).__name__ in ("DimensionalityError", "OffsetUnitCalculusError"):
-            raise UnknownUnit(f"the unit {shown} is not one of {target!r}") from None
+        known, wanted = _unit(unit), _unit(target)
+        # An angle and a share are both plain numbers to the registry: 50 % would be 29 degrees.
+        same = known.is_compatible_with(wanted) and _is_angle(known) == _is_angle(wanted)
+        if same:
+            return _registry().Quantity(values, known).to(wanted).magnitude
+    except Exception:  # pint raises a dozen kinds of its own, and those of the parser below it
         raise UnknownUnit(f"unknown unit {shown}; expected one that converts to {target!r}") from None
+    raise UnknownUnit(f"the unit {shown} is not one of {target!r}")
 
 
-def _harmless(unit: str) -> str:
-    """The unit as the registry spells it; refused if it is no more than arithmetic."""
-    name = ALIASES.get(unit.strip(), unit.strip())
+def _unit(text: str) -> Any:
+    """The unit as the registry knows it; refused if it is no more than arithmetic."""
+    name = ALIASES.get(text.strip(), text.strip())
     if name and not HARMLESS.fullmatch(name):
         raise UnknownUnit(name)
-    return name
+    return _registry().Unit(name)
+
+
+def _is_angle(unit: Any) -> bool:
+    return "radian" in str(_registry().get_base_units(unit)[1])
 
 
 def check(unit: str) -> None:
@@ -92,7 +100,7 @@ def check(unit: str) -> None:
     if any(unit.strip() in names for names in SAME.values()):
         return
     try:
-        _registry().Unit(_harmless(unit))
+        _unit(unit)
     except Exception:  # as in `convert`
         raise UnknownUnit(f"unknown unit {unit[:60]!r}") from None
 
@@ -104,8 +112,10 @@ def convert_difference(values: Any, unit: str, target: str) -> Any:
 
 @cache
 def _registry() -> Any:
+    import logging
     import warnings
 
+    logging.getLogger("pint").setLevel(logging.ERROR)  # it says of every CF spelling that it is redefined
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the registry's own making
         from cf_xarray.units import units

@@ -75,8 +75,11 @@ class Window:
         starts_later = max(self.offset, self.first_lead) >= max(other.offset, other.first_lead)
         if self.local:
             starts_later = self.offset == other.offset and self.first_lead >= other.first_lead
-        gap = other.offset + other.hours - self.offset - self.hours
-        return starts_later and (gap > 0 or (gap == 0 and (self.closed == "left" or other.closed == "both")))
+        gap = other.offset - self.offset + other.hours - self.hours
+        nothing = 1e-9  # hours, far below a second
+        return starts_later and (
+            gap > nothing or (gap > -nothing and (self.closed == "left" or other.closed == "both"))
+        )
 
     def bounds(self, cycle: datetime) -> tuple[datetime, datetime]:
         """Start and end in UTC."""

@@ -1,13 +1,16 @@
-"""Check: what a case finds and understands, and what would be left out and why; nothing is scored or written."""
+"""Check and why: what a case finds and understands, what is left out and why; nothing is scored or written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from configs.case import Case, Model
-from metrics.errors import FirecardError
-from metrics.kpis.kpi import evaluate
+import pandas as pd
+
+from configs.case import Case, Instance, Model
+from configs.shape import meant
+from metrics.errors import FirecardError, MissingInput
+from metrics.kpis.kpi import KpiResult, evaluate
 from tasks.families.weather import is_grid, matched
 from tasks.find import find_files, latest_cycle
 from tasks.matching.clock import step_of
@@ -32,7 +35,7 @@ def _check_model(case: Case, model: Model, cycle: datetime, say: Callable[[str],
     say(f"model {model.name}")
     try:
         found = find_files.fn(case, model, "weather", cycle)
-        kind = "gridded output" if is_grid(found) else "table of pairs"
+        kind = "gridded output" if is_grid(found.data, found.files[0].path) else "table of pairs"
         _say_files(found.files, kind, say)
         _say_files(found.observations, "station reports", say)
         kept = matched(case, found)
@@ -75,21 +78,64 @@ def _say_what_matched(case: Case, matched: Matched, cycle: datetime, say: Callab
         say(f"  {variable} [{kept}]: {counts.get(PAIR, 0)} pairs of {len(rows)} candidates{f' ({why})' if why else ''}")
 
 
-def _say_what_is_left_out(case: Case, matched: Matched, cycle: datetime, say: Callable[[str], None]) -> None:
-    arrays = night(matched.table, matched.offered, cycle)
-    for each in reduce_night(arrays, case.instances.values()):
-        instance = case.instances[each.instance]
-        result = evaluate(
-            instance.kpi,
-            as_reduced(each, instance, arrays.stations),
-            unit=instance.unit,
-            aggregate=instance.aggregate,
-            rules=case.rules,
-        )
+def _say_what_is_left_out(case: Case, kept: Matched, cycle: datetime, say: Callable[[str], None]) -> None:
+    for instance, result in _results(case, kept, cycle):
         notes = [*result.flags, *(f"{count} {reason}" for reason, count in result.left_out.items())]
-        state = (
-            "n/a"
-            if result.value is None and not result.penalised
-            else f"{result.n} pairs, {result.used}/{result.total} stations"
-        )
+        counts = f"{result.n} pairs, {result.used}/{result.total} stations"
+        state = "n/a" if result.value is None and not result.penalised else counts
         say(f"  {instance.id} {instance.name}: {state}{'; ' + '; '.join(notes) if notes else ''}")
+
+
+def _results(case: Case, kept: Matched, cycle: datetime) -> list[tuple[Instance, KpiResult]]:
+    """Every weather KPI with what it rests on."""
+    instances = case.instances_of("weather")
+    arrays = night(kept.table, kept.offered, cycle)
+    return [
+        (
+            instances[each.instance],
+            evaluate(
+                instances[each.instance].kpi,
+                as_reduced(each, instances[each.instance], arrays.stations),
+                unit=instances[each.instance].unit,
+                aggregate=instances[each.instance].aggregate,
+                rules=case.rules,
+            ),
+        )
+        for each in reduce_night(arrays, instances.values())
+    ]
+
+
+def explain_station(
+    case: Case, station: str, cycle: datetime | None, models: Sequence[str], say: Callable[[str], None]
+) -> None:
+    """Say in words what became of one station, for each model."""
+    cycle = cycle or latest_cycle(case)
+    for model in [case.model(name) for name in models] if models else case.models:
+        kept = matched(case, find_files.fn(case, model, "weather", cycle))
+        rows = kept.table[kept.table["station"].astype(str) == station]
+        if rows.empty:
+            known = sorted(set(kept.table["station"].astype(str)))
+            raise MissingInput(
+                f"no station {station!r} for model {model.name!r}{meant(station, known)} ({len(known)} stations)"
+            )
+        where = f"{rows['lat'].iloc[0]:g} N, {rows['lon'].iloc[0]:g} E"
+        say(f"model {model.name}, cycle {cycle:%Y-%m-%dT%H:%MZ}: station {station} at {where}")
+        for variable, own in rows.groupby("variable", sort=True):
+            say(f"  {variable}: {_fate(own)}")
+        for instance, result in _results(case, kept, cycle):
+            if station in result.dropped:
+                say(f"  {instance.id} {instance.name}: left out, with {result.dropped[station]} pairs it has too few")
+
+
+def _fate(rows: pd.DataFrame) -> str:
+    """What became of one station's candidates of one variable."""
+    counts = rows["reason"].value_counts()
+    pairs = int(counts.get(PAIR, 0))
+    if pairs == len(rows):
+        return f"all {pairs} candidates are pairs"
+    parts = [f"{pairs or 'none'} of {len(rows)} candidates {'is a pair' if pairs == 1 else 'are pairs'}"]
+    for reason, own in rows[rows["reason"] != PAIR].groupby("reason", sort=True):
+        when = own["valid_time"].sort_values()
+        span = f"{when.iloc[0]:%d %H:%MZ}" + (f" to {when.iloc[-1]:%d %H:%MZ}" if len(when) > 1 else "")
+        parts.append(f"{len(own)} {reason} ({span})")
+    return "; ".join(parts)

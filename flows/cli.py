@@ -84,6 +84,22 @@ def check(
 
 
 @app.command()
+def why(
+    station: Annotated[str, typer.Argument(metavar="STATION", help="The station's name in the observations.")],
+    case_file: CaseFile,
+    cycle: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The initialisation, UTC. Default: the newest.")
+    ] = None,
+    model: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this model.")] = None,
+) -> None:
+    """Explain what became of one station.
+
+    Says for each variable how many of its candidates are pairs, why the others are not, and which KPIs leave it out.
+    """
+    _guard(lambda: _why(station, case_file, cycle, model))
+
+
+@app.command()
 def kpis(as_json: AsJson = False) -> None:
     """List the KPIs with their formulas.
 
@@ -163,7 +179,7 @@ def _demo(out: Path) -> int:
         from flows.demo import CYCLE, write_demo
 
         case_file = write_demo(out)
-        _say(f"The night's pairs and the case are in {out}: {case_file.name}, pairs.csv")
+        _say(f"The night is in {out}: model output, station reports and {case_file.name}")
         code = _evaluate(server, case_file, CYCLE, None, None, out, recalculate=False, as_json=False)
         _say(f"To run it again, after a change of the case: firecard run {case_file} --out {out}")
         return code
@@ -258,6 +274,17 @@ def _check(case_file: Path, cycle: str | None) -> int:
     from flows.check import check_case
 
     return COMPLETE if check_case(case, moment, lambda line: typer.echo(printable(line))) else FAILED
+
+
+def _why(station: str, case_file: Path, cycle: str | None, models: list[str] | None) -> None:
+    from configs.case import read_case
+    from tasks.report.words import printable
+
+    case = read_case(case_file)
+    moment = _moment(cycle)
+    from flows.check import explain_station
+
+    explain_station(case, station, moment, models or [], lambda line: typer.echo(printable(line)))
 
 
 def _kpis(as_json: bool) -> None:

@@ -14,7 +14,7 @@ from configs import paths
 from configs.case import Case, Data, Model
 from metrics.errors import BadInput, FirecardError, MissingInput
 from tasks.families.family import FoundFiles
-from tasks.families.weather import GRID_MAGIC
+from tasks.families.weather import described, is_grid
 from tasks.store.digests import InputFile, input_file
 
 
@@ -71,9 +71,10 @@ def latest_cycle(case: Case) -> datetime:
         raise MissingInput(f"{case.path}: no file says which cycle it is: state `cycle:` in the case, or --cycle")
     newest: list[datetime] = []
     problems: list[FirecardError] = []
-    for path in sorted({path for data in sources for path in paths.files(data.path, case.root, datetime.now(UTC))}):
+    candidates = {path: each for each in sources for path in paths.files(each.path, case.root, datetime.now(UTC))}
+    for path, data in candidates.items():
         try:
-            newest.append(_cycle_in(path, case))
+            newest.append(_cycle_in(path, data, case))
         except FirecardError as error:
             problems.append(error)
     if newest:
@@ -84,19 +85,15 @@ def latest_cycle(case: Case) -> datetime:
     raise MissingInput(f"{case.path}: no file matches {patterns} (below {case.root})")
 
 
-def _cycle_in(path: Path, case: Case) -> datetime:
+def _cycle_in(path: Path, data: Data, case: Case) -> datetime:
     """The newest cycle inside a file: a column of a table of pairs, or the reference time of a grid."""
     if path.is_dir():
         raise BadInput(f"{path}: is a directory, expected a file")
-    with path.open("rb") as file:
-        grid = file.read(3) in GRID_MAGIC
-    if not grid:
+    if not is_grid(data, path):
         from tasks.readers.pairs import read_pairs
 
         newest: datetime = read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
         return newest
-    from tasks.readers.grids import Wishes, describe
-
-    files = describe([path], wishes=Wishes(winds="earth", variables=case.variables))
+    files = described([path], data, case)
     moment = files.reference_time if files.reference_time is not None else files.times[0]
     return datetime.fromtimestamp(float(moment.astype("datetime64[s]").astype(int)), UTC)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from configs.case import Case
+from configs.case import Case, Data
 from metrics.errors import BadInput
 from metrics.kpis.kpi import KpiResult, evaluate
 from tasks.families.family import Account, Family, FoundFiles, Progress
@@ -15,6 +16,9 @@ from tasks.matching.pairs import Matched, match_pairs
 from tasks.matching.table import read_matched, write_matched
 from tasks.reducing.sample import night
 from tasks.reducing.table import binding, read_sums, reduce_night, write_sums
+
+if TYPE_CHECKING:
+    from tasks.readers.grids import GridFiles
 
 WIND = ("wind_speed", "wind_direction")
 GRID_MAGIC = (b"CDF", b"\x89HD")  # netCDF 3 and HDF5
@@ -28,16 +32,16 @@ def needed(case: Case) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def is_grid(found: FoundFiles) -> bool:
+def is_grid(data: Data, path: Path) -> bool:
     """Gridded output, said in the case or recognised by its first bytes; anything else is a table of pairs."""
-    if found.data.source is not None:
-        return found.data.source != "pairs"
-    with found.files[0].path.open("rb") as file:
+    if data.source is not None:
+        return data.source != "pairs"
+    with path.open("rb") as file:
         return file.read(3) in GRID_MAGIC
 
 
 def match_key(case: Case, found: FoundFiles) -> Any:
-    rules = (case.matching, needed(case)) if is_grid(found) else ()
+    rules = (case.matching, needed(case)) if is_grid(found.data, found.files[0].path) else ()
     return (found.data, found.model, found.cycle, case.window, case.variables, rules)
 
 
@@ -48,25 +52,16 @@ def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None
 def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> Matched:
     """The model's candidates with what became of them."""
     files = [each.path for each in found.files]
-    if not is_grid(found):
+    if not is_grid(found.data, found.files[0].path):
         name = found.data.options.get("name") or found.model
         return match_pairs(files, name, found.cycle, case.window, case.variables)
     from tasks.matching.stations import match_grid
-    from tasks.readers.grids import Wishes, describe
     from tasks.readers.stations import read_stations
 
     if not found.observations:
         raise BadInput(f"{case.path}: model {found.model!r} is gridded output: say `observations: {{weather: …}}`")
-    options = found.data.options
-    wishes = Wishes(
-        names=options.get("names", {}),
-        winds=options.get("winds"),
-        wind_height=options.get("wind_height"),
-        variables=case.variables,
-    )
-    grids = describe(files, source=found.data.source, wishes=wishes, keep_going=True)  # type: ignore[arg-type]
     return match_grid(
-        grids,
+        described(files, found.data, case, keep_going=True),
         read_stations([each.path for each in found.observations], case.variables),
         cycle=found.cycle,
         window=case.window,
@@ -75,6 +70,19 @@ def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> 
         needed=needed(case),
         progress=progress,
     )
+
+
+def described(files: Sequence[Path], data: Data, case: Case, *, keep_going: bool = False) -> GridFiles:
+    """What a model's files offer, with what the case says about them."""
+    from tasks.readers.grids import Wishes, describe
+
+    wishes = Wishes(
+        names=data.options.get("names", {}),
+        winds=data.options.get("winds"),
+        wind_height=data.options.get("wind_height"),
+        variables=case.variables,
+    )
+    return describe(files, source=data.source, wishes=wishes, keep_going=keep_going)  # type: ignore[arg-type]
 
 
 def reduce_key(case: Case) -> Any:

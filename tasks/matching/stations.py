@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,15 +12,16 @@ import pandas as pd
 
 from configs.rules import MatchingRules
 from configs.window import Window
-from metrics.errors import BadInput
+from metrics.circular import components
+from metrics.errors import BadInput, FirecardError
 from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.matching import ledger, quality
 from tasks.matching.clock import NONE, Reports, expected_times, highest_within, step_of
 from tasks.matching.locate import Cells, locate
 from tasks.matching.pairs import Matched
-from tasks.matching.wind import components, log_law, speed_and_direction
-from tasks.readers.grids import GridFiles, sample_file
+from tasks.matching.wind import log_law, speed_and_direction
+from tasks.readers.grids import GridFile, GridFiles, sample_file
 from tasks.readers.stations import Observations
 
 WIND = ("wind_speed", "wind_direction")
@@ -33,6 +34,7 @@ class Forecast:
     time: Array
     values: Mapping[str, Array]
     inside: Array
+    broken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +101,40 @@ def _sampled(
     period: tuple[datetime, datetime],
     progress: Progress | None,
 ) -> Forecast:
-    """The model's values at the stations, one file after the other."""
+    """The model's values at the stations, one file after the other; what a file lacks is missing there."""
+    broken: dict[str, str] = {}
     first, last = (np.datetime64(each.replace(tzinfo=None), "ns") for each in period)
     useful = [each for each in files.files if ((each.times >= first) & (each.times <= last)).any()]
     parts: list[dict[str, Array]] = []
     for number, file in enumerate(useful):
-        parts.append(sample_file(files, file, wanted, cells))
+        part, faults = _sampled_file(files, file, wanted, cells)
+        parts.append(part)
+        if faults:
+            broken[file.path.name] = "; ".join(faults)
         if progress:
             progress(number + 1, len(useful))
     time = np.concatenate([each.times for each in useful]).astype("datetime64[s]").astype(np.int64)
     inside = np.logical_or.reduce([each.inside for each in cells])
-    return Forecast(time, {name: np.concatenate([part[name] for part in parts]).T for name in wanted}, inside)
+    values = {name: np.concatenate([part[name] for part in parts]).T for name in wanted}
+    return Forecast(time, values, inside, broken)
+
+
+def _sampled_file(
+    files: GridFiles, file: GridFile, wanted: Sequence[str], cells: Sequence[Cells]
+) -> tuple[dict[str, Array], list[str]]:
+    """One file's values; a variable that it cannot give (gusts at hour 0, say) is missing, and said."""
+    try:
+        return sample_file(files, file, wanted, cells), []
+    except FirecardError:
+        part: dict[str, Array] = {}
+        faults: list[str] = []
+        for name in wanted:
+            try:
+                part |= sample_file(files, file, [name], cells)
+            except FirecardError as error:
+                part[name] = np.full((file.times.size, len(cells[0].inside)), np.nan)
+                faults.append(str(error))
+        return part, faults
 
 
 def _at_sensor_height(forecast: Forecast, files: GridFiles, stations: pd.DataFrame, rules: MatchingRules) -> Forecast:
@@ -130,7 +155,7 @@ def _at_sensor_height(forecast: Forecast, files: GridFiles, stations: pd.DataFra
         moved = log_law(values[name][known], model_height, heights[known][:, None], rules.roughness)
         values[name] = values[name].copy()
         values[name][known] = moved
-    return Forecast(forecast.time, values, forecast.inside)
+    return replace(forecast, values=values)
 
 
 def _at_valid_times(
@@ -344,6 +369,7 @@ def _how(
     how: dict[str, Any] = {
         "source": files.source,
         "files": len(files.files),
+        "domain": _domain(files),
         "winds": None
         if files.orientation is None
         else f"{files.orientation.relative_to}-relative: {files.orientation.known_from}",
@@ -351,7 +377,7 @@ def _how(
         "time": rules.describe_time(step),
         "height": rules.describe_height(wind.height if wind else None, heights),
         "stations": {"inside": int(forecast.inside.sum()), "outside": int((~forecast.inside).sum())},
-        "broken_files": {path.name: str(error) for path, error in files.broken.items()},
+        "broken_files": {path.name: str(error) for path, error in files.broken.items()} | dict(forecast.broken),
         "withheld": {name: str(error) for name, error in files.withheld.items()},
     }
     if wind and wind.height is not None and rules.roughness is None:
@@ -363,6 +389,18 @@ def _how(
     if gust:
         how["gust"] = gust.statistic
     return how
+
+
+def _domain(files: GridFiles) -> str:
+    """Where the grid lies, in words."""
+    latitude, longitude = (np.concatenate(each) for each in zip(*(grid.points() for grid in files.grids), strict=True))
+    points = " x ".join(str(each) for each in files.grids[0].shape)
+    south, north, west, east = (f"{each:.2f}" for each in (*_ends(latitude), *_ends(longitude)))
+    return f"{points} points, latitude {south} to {north}, longitude {west} to {east}"
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _position_in(times: Array, wanted: Array) -> Array:

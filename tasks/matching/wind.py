@@ -6,7 +6,7 @@ grid's x axis, counter-clockwise, turns one into the other, as WRF's SINALPHA an
     u_earth = u cos α − v sin α
     v_earth = v cos α + u sin α
 
-`earth_relative`, `speed_and_direction`, `components` and `log_law` take numbers, numpy arrays, dask arrays and xarray
+`earth_relative`, `speed_and_direction` and `log_law` take numbers, numpy arrays, dask arrays and xarray
 alike: lazy in, lazy out, in float64.
 """
 
@@ -47,17 +47,6 @@ def speed_and_direction(u: Array, v: Array) -> tuple[Array, Array]:
     # The second modulo turns the 360 that rounding makes of −1e-15 into 0.
     direction = np.degrees(np.arctan2(-u, -v)) % 360 % 360
     return speed, _where(speed != 0, direction, np.nan)
-
-
-def components(speed: Array, direction: Array) -> tuple[Array, Array]:
-    """Eastward and northward wind from speed and the direction it comes from in degrees.
-
-    A calm has components 0, with a direction or without; otherwise a missing direction makes both missing.
-    """
-    speed, direction = _float(speed), _float(direction)
-    angle = np.radians(direction)
-    moving = speed != 0  # True where missing, too
-    return _where(moving, -speed * np.sin(angle), 0.0), _where(moving, -speed * np.cos(angle), 0.0)
 
 
 def log_law(speed: Array, from_height: Array, to_height: Array, roughness: Array) -> Array:

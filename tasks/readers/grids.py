@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from configs.units import convert
+from metrics.circular import components
 from metrics.errors import BadInput, FirecardError, MismatchedSample, MissingInput, UnknownUnit
 from metrics.variables import VARIABLES, Variable
 from tasks.matching.locate import Cells, Grid
-from tasks.matching.wind import components, earth_relative, speed_and_direction
+from tasks.matching.wind import earth_relative, speed_and_direction
 from tasks.readers.hdf import File, Look, explained, opened
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -68,7 +69,7 @@ class Wishes:
     variables: Mapping[str, Variable] = field(default_factory=lambda: VARIABLES)
 
     def variable(self, name: str) -> Variable:
-        known = {**PARTS, **self.variables}
+        known = {**PARTS, **VARIABLES, **self.variables}
         if name not in known:
             raise BadInput(f"{name} is not a variable of this case; known: {', '.join(known)}")
         return known[name]

@@ -10,8 +10,9 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from metrics.circular import components
 from metrics.errors import BadInput, BadParameter
-from tasks.matching.wind import components, earth_relative, log_law, rotation_from_projection, speed_and_direction
+from tasks.matching.wind import earth_relative, log_law, rotation_from_projection, speed_and_direction
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "wrf"
 
