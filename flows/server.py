@@ -268,8 +268,13 @@ def private_server(home: Path | None = None) -> Iterator[Server]:
         yield server.wait()
 
 
-def keep_running(report: Callable[[Server], None], home: Path | None = None) -> None:
-    """Starts or joins the server, gives it to `report` once it answers, and holds it until SIGINT or SIGTERM."""
+def keep_running(
+    report: Callable[[Server], None], home: Path | None = None, leaving: Callable[[], object] | None = None
+) -> None:
+    """Starts or joins the server, gives it to `report` once it answers, and holds it until SIGINT or SIGTERM.
+
+    `leaving` is called before the server is let go: what runs on it ends first.
+    """
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         for each in before:
@@ -281,10 +286,14 @@ def keep_running(report: Callable[[Server], None], home: Path | None = None) -> 
         for each in before:
             signal.signal(each, stop)
         with private_server(home) as server:
-            report(server)
-            while server.alive():
-                time.sleep(0.5)
-            raise ServerFailed(f"the Prefect server at {server.url} ended by itself; see {server.log}")
+            try:
+                report(server)
+                while server.alive():
+                    time.sleep(0.5)
+                raise ServerFailed(f"the Prefect server at {server.url} ended by itself; see {server.log}")
+            finally:
+                if leaving:
+                    leaving()
     except KeyboardInterrupt:
         return
     finally:

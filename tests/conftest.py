@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,6 +47,54 @@ def chromium() -> str:
     if not found:
         pytest.skip("no chromium on this machine")
     return found
+
+
+class DaskCluster:
+    """A real scheduler and real workers on loopback, each a process in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        self.address = ""
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+        self.workers: list[subprocess.Popen[bytes]] = []
+        while not self.address:
+            assert self.scheduler.poll() is None, "the scheduler ended"
+            time.sleep(0.05)
+            with suppress(OSError, ValueError):
+                self.address = json.loads((folder / "scheduler.json").read_text())["address"]
+
+    def with_workers(self, count: int) -> DaskCluster:
+        """As many workers as this, once all have come; those that were killed are replaced."""
+        from distributed import Client
+
+        self.workers = [each for each in self.workers if each.poll() is None]
+        while len(self.workers) < count:
+            self.workers.append(self._start("worker", self.address, "--nthreads", "1", "--no-nanny"))
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count)
+        return self
+
+    def _start(self, what: str, *options: str) -> subprocess.Popen[bytes]:
+        home = self.folder / f"{what}-{len(list(self.folder.iterdir()))}"
+        home.mkdir(parents=True)
+        command = [sys.executable, "-m", "dask", what, *options, "--host", "127.0.0.1", "--no-dashboard"]
+        with (home / "log").open("wb") as log:
+            path = {"PYTHONPATH": str(ROOT)}
+            return subprocess.Popen(command, cwd=home, stdout=log, stderr=log, env=os.environ | path)
+
+    def stop(self) -> None:
+        for each in (*self.workers, self.scheduler):
+            each.kill()
+            each.wait()
+
+
+@pytest.fixture(scope="session")
+def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """One cluster for the whole session; ask it for workers."""
+    cluster = DaskCluster(tmp_path_factory.mktemp("dask"))
+    yield cluster
+    cluster.stop()
 
 
 CASE = """\

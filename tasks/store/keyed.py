@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,6 +16,8 @@ from uuid import uuid4
 
 from metrics.errors import OutputRefused
 from tasks.store.digests import code_digest
+
+TEMPORARY = re.compile(r"^\..+\.(\d+)-[0-9a-f]{8}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,15 @@ def writing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # of the folder itself, which has been complained about already
             temporary.unlink(missing_ok=True)
+
+
+def sweep(root: Path) -> None:
+    """Remove what killed processes of this machine left under temporary names."""
+    for path in root.rglob(".*"):
+        found = TEMPORARY.search(path.name)
+        if found and path.is_file() and not Path(f"/proc/{found[1]}").exists():
+            with suppress(OSError):
+                path.unlink()
 
 
 def refuse_unwritable(folder: Path) -> None:

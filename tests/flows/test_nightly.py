@@ -1,0 +1,177 @@
+"""Nightly, backfill and history: the cycle that is due, files that are late or still grow, and nights kept once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from configs.case import read_case
+from flows.backfill import backfill
+from flows.history import show_history
+from flows.nightly import due_cycle, look, nightly
+from metrics.errors import FirecardError, MissingInput
+from tasks.store.history import has, nights
+
+CYCLE = datetime(2026, 11, 17, tzinfo=UTC)
+MORNING = datetime(2026, 11, 19, 12, tzinfo=UTC)
+HandCase = Callable[..., Path]
+
+
+@pytest.fixture
+def nights_case(hand_case: HandCase, hand_rows: list[str], tmp_path: Path) -> Path:
+    """The hand-worked case with a file per model and cycle, for three cycles; all of them long at rest."""
+    changes = [
+        (f"{model}: {{weather: {{path: pairs.csv", f"{model}: {{weather: {{path: '{model}/{{cycle:%Y%m%d}}.csv'")
+        for model in ("perfect", "strong")
+    ]
+    case = hand_case(*changes)
+    head, *rows = hand_rows
+    for model in ("perfect", "strong"):
+        (tmp_path / model).mkdir()
+        for day in (17, 18, 19):
+            own = [row.replace("2026-11-17T", f"2026-11-{day}T") for row in rows if row.startswith(model)]
+            path = tmp_path / model / f"202611{day}.csv"
+            path.write_text("\n".join([head, *own]) + "\n")
+            os.utime(path, (1e9, 1e9))
+    return case
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        # The window is four hours, observations take three: a cycle of 00Z is due at 07Z.
+        pytest.param(datetime(2026, 11, 19, 7, tzinfo=UTC), 19, id="just due"),
+        pytest.param(datetime(2026, 11, 19, 6, 59, tzinfo=UTC), 18, id="a minute too early"),
+        pytest.param(datetime(2026, 12, 24, tzinfo=UTC), 19, id="long after"),
+    ],
+)
+def test_the_newest_cycle_whose_observations_are_in(nights_case: Path, now: datetime, expected: int):
+    assert due_cycle(read_case(nights_case), now, 3.0) == datetime(2026, 11, expected, tzinfo=UTC)
+
+
+def test_no_cycle_is_due_yet(nights_case: Path):
+    with pytest.raises(MissingInput, match="no cycle is due before 2026-11-17T07:00Z"):
+        due_cycle(read_case(nights_case), datetime(2026, 11, 17, 1, tzinfo=UTC), 3.0)
+
+
+def test_a_file_grows_until_it_rests(nights_case: Path, tmp_path: Path):
+    case = read_case(nights_case)
+    late = tmp_path / "strong" / "20261117.csv"
+    assert look(case, CYCLE, 60, None).complete
+    late.touch()
+    first = look(case, CYCLE, 60, None)
+    assert first.growing == (late,)
+    assert look(case, CYCLE, 60, first).complete  # the same at two looks
+    late.write_text(late.read_text() + "\n")
+    assert look(case, CYCLE, 60, first).growing == (late,)
+    late.unlink()
+    assert look(case, CYCLE, 60, None).absent == ("strong (weather)",)
+
+
+def test_nightly_waits_for_a_late_file(nights_case: Path, tmp_path: Path, prefect_server: str):
+    late = tmp_path / "strong" / "20261119.csv"
+    text = late.read_text()
+    late.unlink()
+
+    def arrive() -> None:
+        time.sleep(2)
+        late.write_text(text)
+
+    arrival = threading.Thread(target=arrive)
+    arrival.start()
+    outcomes = nightly(nights_case, out=tmp_path / "out", now=MORNING, wait=0.05, settle=1, poll=0.5)
+    arrival.join()
+    assert [each.problem for each in outcomes] == ["", ""]
+    assert has(tmp_path / "out" / "history", "HAND", "strong", datetime(2026, 11, 19, tzinfo=UTC), "AB")
+
+
+def test_nightly_goes_on_without_what_never_comes(nights_case: Path, tmp_path: Path, prefect_server: str):
+    (tmp_path / "strong" / "20261119.csv").unlink()
+    state = nightly(nights_case, out=tmp_path / "out", now=MORNING, wait=0.0005, settle=0, poll=0.5, return_state=True)
+    assert state.is_completed()
+    good, bad = state.result()
+    assert good.cards[0].total == 100.0
+    assert "strong" in bad.problem
+    assert "20261119" not in [path.name for path in (tmp_path / "out").rglob("strong")]
+
+
+def test_a_file_that_still_grows_is_not_read(nights_case: Path, tmp_path: Path, prefect_server: str):
+    (tmp_path / "strong" / "20261119.csv").touch()
+    _, bad = nightly(nights_case, out=tmp_path / "out", now=MORNING, wait=0, settle=3600)
+    assert "still being written" in bad.problem
+
+
+def test_backfill_does_only_what_is_missing(nights_case: Path, tmp_path: Path, prefect_server: str):
+    out = tmp_path / "out"
+    last = CYCLE + timedelta(days=1)
+    assert backfill(nights_case, CYCLE, last, out=out) == {"2026-11-17T00": "done", "2026-11-18T00": "done"}
+    card = out / "HAND-A" / "2026-11-17T00" / "strong" / "card.json"
+    written = card.stat().st_mtime_ns
+    (out / "history" / "cards" / "HAND" / "strong" / "2026-11-18T0000.parquet").unlink()
+    ended = backfill(nights_case, CYCLE, CYCLE + timedelta(days=2), out=out)
+    assert ended == {"2026-11-17T00": "kept", "2026-11-18T00": "done", "2026-11-19T00": "done"}
+    assert card.stat().st_mtime_ns == written
+    assert {(each.cycle, each.model, each.scheme) for each in nights(out / "history", "HAND")} == {
+        (f"2026-11-{day}T00:00Z", model, scheme)
+        for day in (17, 18, 19)
+        for model in ("perfect", "strong")
+        for scheme in "AB"
+    }
+
+
+def test_backfill_names_the_cycle_that_failed(nights_case: Path, tmp_path: Path, prefect_server: str):
+    ended = backfill(nights_case, CYCLE, CYCLE + timedelta(days=4), every=48, out=tmp_path / "out")
+    assert ended["2026-11-17T00"] == "done"
+    assert ended["2026-11-19T00"] == "done"
+    assert "20261121" in ended["2026-11-21T00"] or "2026-11-21" in ended["2026-11-21T00"]
+    with pytest.raises(FirecardError, match="before the first"):
+        backfill(nights_case, CYCLE, CYCLE - timedelta(days=1), out=tmp_path / "out")
+
+
+def test_a_rerun_replaces_its_own_night(nights_case: Path, tmp_path: Path, prefect_server: str):
+    out = tmp_path / "out"
+    for recalculate in (False, True):
+        backfill(nights_case, CYCLE, CYCLE, out=out, recalculate=recalculate)
+    files = list((out / "history").rglob("*.parquet"))
+    assert len(files) == 3 * 2  # pairs, sums and card of two models
+    rows = pq.read_table(out / "history" / "cards" / "HAND" / "strong" / "2026-11-17T0000.parquet").to_pylist()
+    # Two schemes; in each a total, two groups and three KPIs.
+    assert len(rows) == 2 * (1 + 2 + 3)
+    assert {row["text"] for row in rows if row["level"] == "total"} == {"50.00"}
+
+
+def test_the_history_in_lines(nights_case: Path, tmp_path: Path, prefect_server: str):
+    backfill(nights_case, CYCLE, CYCLE + timedelta(days=1), out=tmp_path / "out")
+    lines: list[str] = []
+    show_history(tmp_path / "out" / "history", "HAND", "A", 30, lines.append)
+    assert [line.split() for line in lines] == [
+        ["cycle", "scheme", "perfect", "strong"],
+        ["2026-11-18T00:00Z", "A", "100.0", "50.00"],
+        ["2026-11-17T00:00Z", "A", "100.0", "50.00"],
+    ]
+    with pytest.raises(MissingInput, match="no night of case 'NONE'"):
+        show_history(tmp_path / "out" / "history", "NONE", None, 30, lines.append)
+
+
+def test_a_partial_run_ends_in_a_state_that_says_so(nights_case: Path, tmp_path: Path, prefect_server: str):
+    from flows.evaluate import evaluate
+
+    (tmp_path / "strong" / "20261117.csv").unlink()
+    state = evaluate(nights_case, CYCLE, out=tmp_path / "out", return_state=True)
+    assert (state.name, state.type.value) == ("Partial", "COMPLETED")
+    assert "strong" in state.message
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=["problem-hand-strong"]))
+        )
+    assert any("firecard run hand.yaml --cycle 2026-11-17T00 --model strong" in each.data for each in found)
