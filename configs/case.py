@@ -13,22 +13,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from configs import paths, units
+from configs.extraction import ExtractionRules, extraction_rules
 from configs.impact import SeverityRules, StructureRules
 from configs.rules import MatchingRules, Space
 from configs.shape import CaseSection, KpiSection, WindowSection, in_words, meant
 from configs.source import Location, Source, read_source
+from configs.threat import threat_rules
 from configs.units import convert, convert_difference, hours, split_quantity
 from configs.window import LocalHours, Window
 from metrics.errors import BadCase, FirecardError
 from metrics.kpis.catalogue import KPIS
 from metrics.kpis.kpi import Aggregate, Kpi, Rules
+from metrics.kpis.threat import ThreatRules
 from metrics.scoring.normalise import Normalisation, clean
 from metrics.scoring.scorecard import Scheme
 from metrics.severity import PRESETS, Classes
@@ -93,8 +96,10 @@ class Case:
     groups: Mapping[str, tuple[str, ...]]
     schemes: Mapping[str, Scheme]
     strict: bool
+    extraction: ExtractionRules = field(default_factory=ExtractionRules)
     severity: SeverityRules = field(default_factory=SeverityRules)
-    structures: StructureRules = StructureRules()
+    structures: StructureRules = field(default_factory=StructureRules)
+    threat: ThreatRules = field(default_factory=ThreatRules)
 
     @property
     def root(self) -> Path:
@@ -179,6 +184,8 @@ class _Binder:
         cycle = self._cycle()
         severity, structures = self._severity(), self._structures()
         self._check_families(models, instances)
+        extraction = extraction_rules(section.extraction, self.problems.add)
+        threat = threat_rules(section.threat, models, observations, instances, self.problems.add)
         if self.problems.found:
             raise self.problems.error()
         return Case(
@@ -201,8 +208,10 @@ class _Binder:
             groups=groups,
             schemes=schemes,
             strict=section.strict,
+            extraction=extraction,
             severity=severity,
             structures=structures,
+            threat=threat,
         )
 
     def _cycle(self) -> datetime | None:
@@ -228,7 +237,14 @@ class _Binder:
                 units.check(each.unit)
             except FirecardError as error:
                 self.problems.add(("variables", name, "unit"), str(error))
-            own[name] = Variable(name, each.title or name.replace("_", " ").title(), each.unit, each.kind)
+            own[name] = Variable(
+                name,
+                each.title or name.replace("_", " ").title(),
+                each.unit,
+                each.kind,
+                lowest=-inf if each.lowest is None else each.lowest,
+                highest=inf if each.highest is None else each.highest,
+            )
         return own | VARIABLES
 
     def _models(self) -> tuple[Model, ...]:
@@ -389,6 +405,10 @@ class _Binder:
         if parameters is None or normalisation is None:
             return None
         title = kpi.title if kpi.variable or kpi.family != "weather" else f"{variable.title} {kpi.title}"
+        if kpi.kind == "field":
+            title = f"{variable.title}: {kpi.title}"
+        if kpi.family == "extraction" and section.aggregate == "pooled":
+            self.problems.add((*place, "aggregate"), "extraction KPIs are means over fields: leave `aggregate` out")
         if variable.reported_when:
             kpi = replace(kpi, conditional=True, note="where reported")
         return Instance(
@@ -405,6 +425,8 @@ class _Binder:
     def _variable(
         self, place: Location, section: KpiSection, kpi: Kpi, variables: Mapping[str, Variable]
     ) -> Variable | None:
+        if kpi.kind == "field":
+            return self._field(place, section)
         if kpi.family != "weather":
             if section.variable is not None:
                 self.problems.add((*place, "variable"), f"{kpi.id} has no variable; leave it out")
@@ -429,6 +451,19 @@ class _Binder:
             )
             return None
         return variables[section.variable]
+
+    def _field(self, place: Location, section: KpiSection) -> Variable | None:
+        """The field that a KPI of a single field is about."""
+        template = self.section.extraction.fields
+        if section.variable is None:
+            known = f": {', '.join(template)}" if template else ", the name of a field"
+            self.problems.add(place, f"{section.kpi} needs a `variable`{known}")
+            return None
+        if template and section.variable not in template:
+            hint = meant(section.variable, template) or f"; fields: {', '.join(template)}"
+            self.problems.add((*place, "variable"), f"unknown field {section.variable!r}{hint}")
+            return None
+        return Variable(section.variable, section.variable, "1")
 
     def _parameters(
         self, place: Location, section: KpiSection, kpi: Kpi, variable: Variable
@@ -459,6 +494,8 @@ class _Binder:
             if isinstance(kpi.worst, str):
                 self.problems.add(place, f"{kpi.id} needs `normalise`, such as {{kind: exponential, m: 5 {unit}}}")
                 return None
+            if kpi.worst > kpi.best:
+                return Normalisation("linear", kpi.best, kpi.worst)  # 100 at the best, 0 at the worst (D-64)
             return Normalisation("bounded", kpi.worst, kpi.best)
         given = section.normalise
         upper = "b" if given.kind == "bounded" else "m"

@@ -74,15 +74,63 @@ class SeverityFile(DataFile):
 
 
 class BuildingsFile(DataFile):
-    """Buildings with their damage: a table, GeoJSON, or a model's raster that is looked up at the observed buildings."""
+    """Buildings with their damage: a table, GeoJSON, or a model's raster, looked up at the observed buildings."""
 
     source: Literal["table", "geojson", "raster"] | None = Field(
         None, description="The format, where it is not recognised."
     )
-    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {id: GLOBALID, damage: DAMAGE}.")
+    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {id: GLOBALID}.")
     variable: str | None = Field(None, description="The variable of a NetCDF raster that has several.")
     band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
     destroyed: list[ClassCode] = Field(default_factory=lambda: [4], description="Classes of a raster that destroy.")
+
+
+class TruthFile(DataFile):
+    """A table of the right values of documents: a row a document, or a row a document and field."""
+
+    source: Literal["csv", "parquet", "jsonl", "json"] | None = Field(
+        None, description="The format, where it is not recognised."
+    )
+    layout: Literal["long", "wide"] | None = Field(
+        None, description="Columns document, field, value; or a column a field. Where it is not recognised."
+    )
+    document: str = Field("document", description="The column with the documents' ids.", min_length=1)
+    status: str = Field("status", description="The column that says pending, error or ok.", min_length=1)
+
+
+class PredictionFile(TruthFile):
+    """A table of the values that a model extracted from documents."""
+
+    name: str | None = Field(None, description="What the model is called in the table, if not as here.")
+
+
+HORIZON = rf"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*({'|'.join(HOURS)})?\s*$"
+Horizon = Annotated[str, Field(pattern=HORIZON)]
+Column = Annotated[str, Field(min_length=1)]
+
+
+class ThreatFile(DataFile):
+    """A table of probabilities that a fire hits by each horizon, a row a fire."""
+
+    source: Literal["csv", "parquet", "jsonl"] | None = Field(
+        None, description="The format, where it is not recognised."
+    )
+    id: Column = Field(description="The column with the fires' ids.")
+    probabilities: Annotated[dict[Horizon, Column], Field(min_length=1)] = Field(
+        description="The column of each horizon: {12: prob_12h, 24 h: prob_24h}; a bare number is hours."
+    )
+
+
+class OutcomesFile(DataFile):
+    """A table of what became of fires, a row a fire."""
+
+    source: Literal["csv", "parquet", "jsonl"] | None = Field(
+        None, description="The format, where it is not recognised."
+    )
+    id: Column = Field(description="The column with the fires' ids.")
+    time: Column = Field(description="The column with the time to the hit, or to the end of watching.")
+    event: Column = Field(description="The column that says whether the fire hit: 1 or 0, true or false.")
+    unit: Literal["h", "min", "s", "d"] = Field(description="The unit of that time.")
 
 
 class ModelSection(_Section):
@@ -91,6 +139,8 @@ class ModelSection(_Section):
     weather: WeatherFile | None = None
     severity: SeverityFile | None = None
     structures: BuildingsFile | None = None
+    extraction: PredictionFile | None = None
+    threat: ThreatFile | None = None
 
 
 class ObservationsSection(_Section):
@@ -99,6 +149,8 @@ class ObservationsSection(_Section):
     weather: StationFile | None = None
     severity: SeverityFile | None = None
     structures: BuildingsFile | None = None
+    extraction: TruthFile | None = None
+    threat: OutcomesFile | None = None
 
 
 class WindowSection(_Section):
@@ -166,7 +218,7 @@ class SeveritySection(_Section):
     unburned: list[ClassCode] | None = Field(None, description="Classes outside the fire; 0 (MTBS: and 5) unless said.")
     nodata: list[ClassCode] | None = Field(None, description="Classes that say nothing; MTBS 6, RAVG 9 unless said.")
     domain: Literal["union", "all", "polygon"] = Field("union", description="Which cells count.")
-    polygon: str | None = Field(None, description="GeoJSON file of the domain, relative to the case file.", min_length=1)
+    polygon: str | None = Field(None, description="GeoJSON file, relative to the case file.", min_length=1)
     aligned: Switch = Field(False, description="Rasters without georeference lie on the same cells.")
 
 
@@ -176,7 +228,7 @@ class StructuresSection(_Section):
     destroyed: list[str] = Field(["Major", "Destroyed"], description="Damage classes that count as destroyed.")
     kept: list[str] = Field(["No Damage", "Affected", "Minor"], description="Damage classes that do not.")
     join: Literal["auto", "id", "position"] = Field("auto", description="By id, or one to one by position.")
-    tolerance: Quantity = Field("30 m", description="Largest distance of a join by position.")
+    tolerance: Quantity = Field(30.0, description="Largest distance of a join by position, in metres.")
     missing: Literal["left_out", "not_destroyed"] = Field("left_out", description="A building without a prediction.")
 
 
@@ -214,6 +266,57 @@ class VariableSection(_Section):
     unit: str
     title: str | None = None
     kind: Literal["scalar", "angle"] = "scalar"
+    lowest: Number | None = Field(None, description="Anything below is impossible, a fill value say.")
+    highest: Number | None = Field(None, description="Anything above is impossible.")
+
+
+class FieldSection(_Section):
+    """One field of the template: how its values are compared."""
+
+    compare: Literal["text", "date", "number"] = "text"
+    order: Literal["month_first", "day_first"] | None = Field(None, description="Of 01/02/2024, if not as in `dates`.")
+
+
+class ExtractionSection(_Section):
+    """Fields extracted from documents."""
+
+    fields: dict[
+        Annotated[str, Field(min_length=1, max_length=80)], Literal["text", "date", "number"] | FieldSection
+    ] = Field(default_factory=dict, description="The template; where empty, the fields of the ground truth.")
+    dates: Literal["month_first", "day_first"] = Field("month_first", description="How 01/02/2024 is read.")
+    small_sample: Annotated[int, Field(ge=0, strict=True)] = Field(
+        30, description="Fewer classified documents than this are flagged."
+    )
+    examples: Annotated[int, Field(ge=0, le=50, strict=True)] = Field(
+        3, description="Examples of each kind of answer that are shown of a field."
+    )
+
+
+class HybridSection(_Section):
+    """Weights of the two parts of the hybrid score."""
+
+    c_index: Weight = 0.3
+    brier: Weight = 0.7
+
+
+class ThreatSection(_Section):
+    """How forecasts of fire threat are scored."""
+
+    horizons: Annotated[dict[Horizon, Weight], Field(min_length=1)] = Field(
+        {"24": 0.3, "48": 0.4, "72": 0.3}, description="Weight of each horizon in the Brier score; a number is hours."
+    )
+    risk_horizon: Duration = Field(12.0, description="Whose probability orders the fires (D-54).")
+    pairing: Literal["all", "harrell"] = Field(
+        "all", description="Is a hit compared with every censored fire, or with those watched as long (D-51)?"
+    )
+    weights: HybridSection = HybridSection()
+    penalty: Annotated[Number, Field(ge=0, le=1)] = Field(
+        1.0, description="What falling probabilities cost: the hybrid times 1 minus this times their share (D-58)."
+    )
+    repair: Literal["none", "sort"] = Field("none", description="Sort falling probabilities before scoring (D-59).")
+    unmatched: Literal["refuse", "leave_out"] = Field(
+        "refuse", description="A fire on one side only: an error, or left out and counted."
+    )
 
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
@@ -237,6 +340,8 @@ class CaseSection(_Section):
     kpis: Annotated[dict[Identifier, KpiSection], Field(min_length=1)]
     groups: dict[SHORT_NAME, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     schemes: Annotated[dict[Letter, Literal["mean"] | WeightsSection], Field(min_length=1)] = {"A": "mean"}
+    extraction: ExtractionSection = ExtractionSection()
+    threat: ThreatSection = ThreatSection()
     strict: Switch = Field(
         False, description="A KPI without a value fails the run instead of marking the card partial."
     )
@@ -270,7 +375,7 @@ def _one_in_words(location: Location, errors: list[Any]) -> tuple[Location, str]
     shown = _shown(given)
     context = error.get("ctx", {})
     if {"float_type", "string_type"} <= kinds:
-        return location, f"{DURATION if {'window', 'time'} & set(location) else QUANTITY}, got {shown}"
+        return location, f"{DURATION if {'window', 'time', 'risk_horizon'} & set(location) else QUANTITY}, got {shown}"
     match error["type"]:
         case "missing":
             return location[:-1], f"the key {location[-1]!r} is missing"
@@ -326,7 +431,7 @@ def _is_tag(part: Any) -> bool:
     return isinstance(part, str) and (part.startswith(("constrained-", "literal[", "function-")) or part in _TAGS)
 
 
-_TAGS = {"float", "str", "int", "[key]", "WeightsSection", "SpaceSection"}
+_TAGS = {"float", "str", "int", "[key]", "WeightsSection", "SpaceSection", "FieldSection"}
 
 
 def _yaml_kind(value: Any) -> str:
@@ -368,7 +473,9 @@ def _section_of(kind: Any) -> Any:
 def case_schema() -> dict[str, Any]:
     """The JSON schema of a case file, for editors."""
     schema = CaseSection.model_json_schema()
-    for each in schema["properties"].values():
+    for each in (
+        found for section in (schema, *schema["$defs"].values()) for found in section.get("properties", {}).values()
+    ):
         if "patternProperties" in each:
             each["additionalProperties"] = False  # a name that does not fit the pattern is as wrong here as it is to us
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "firecard case"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import pandas as pd
 
 from configs.case import Case, Instance, Model
 from configs.shape import meant
+from flows.check_family import check_family
 from metrics.errors import FirecardError, MissingInput
 from metrics.kpis.kpi import KpiResult, evaluate
 from tasks.families.weather import is_grid, matched
@@ -27,8 +28,20 @@ def check_case(case: Case, cycle: datetime | None, say: Callable[[str], None]) -
     say(f"  {len(case.instances)} KPIs in {len(case.groups)} groups, schemes {', '.join(case.schemes)}")
     cycle = cycle or latest_cycle(case)
     say(f"  cycle {cycle:%Y-%m-%dT%H:%MZ}, valid {case.window.describe(cycle)}")
-    good = [_check_model(case, model, cycle, say) for model in case.models]
+    good = []
+    for model in case.models:
+        for family in (each for each in case.families if each in model.data):
+            if family == "weather":
+                good.append(_check_model(case, model, cycle, say))
+            else:
+                good.append(check_family(case, model, family, cycle, say))
     return all(good)
+
+
+def _say_how(how: Mapping[str, object], say: Callable[[str], None]) -> None:
+    for name, value in how.items():
+        if value not in (None, {}, [], ""):
+            say(f"  {name.replace('_', ' ')}: {_in_words(value)}")
 
 
 def _check_model(case: Case, model: Model, cycle: datetime, say: Callable[[str], None]) -> bool:
@@ -42,9 +55,7 @@ def _check_model(case: Case, model: Model, cycle: datetime, say: Callable[[str],
     except FirecardError as error:
         say(f"  cannot be scored: {error}")
         return False
-    for name, value in kept.how.items():
-        if value not in (None, {}):
-            say(f"  {name.replace('_', ' ')}: {_in_words(value)}")
+    _say_how(kept.how, say)
     _say_what_matched(case, kept, cycle, say)
     _say_what_is_left_out(case, kept, cycle, say)
     return True
@@ -110,8 +121,17 @@ def explain_station(
 ) -> None:
     """Say in words what became of one station, for each model."""
     cycle = cycle or latest_cycle(case)
-    for model in [case.model(name) for name in models] if models else case.models:
-        kept = matched(case, find_files.fn(case, model, "weather", cycle))
+    chosen = [case.model(name) for name in models] if models else list(case.models)
+    failed: list[FirecardError] = []
+    for model in chosen:
+        try:
+            kept = matched(case, find_files.fn(case, model, "weather", cycle))
+        except FirecardError as error:
+            failed.append(error)
+            if len(failed) == len(chosen):
+                raise
+            say(f"model {model.name}: cannot be scored: {error}")
+            continue
         rows = kept.table[kept.table["station"].astype(str) == station]
         if rows.empty:
             known = sorted(set(kept.table["station"].astype(str)))

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from flows.server import Server
 
 COMPLETE, FAILED, PARTIAL = 0, 1, 3
+DEMOS = {
+    "weather": "flows.demo",
+    "impact": "flows.demos.impact",
+    "threat": "flows.demos.threat",
+    "extraction": "flows.demos.extraction",
+}
 
 app = typer.Typer(
     name="firecard",
@@ -32,17 +38,31 @@ CaseFile = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the cards go.")]
 Recalculate = Annotated[bool, typer.Option("--recalculate", help="Make every stage anew, whatever is already there.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="WHERE",
+        envvar="FIRECARD_DASK",
+        help="Where to compute: auto, loop, threads, processes, or tcp://host:port of a Dask scheduler.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else.")]
 
 
 @app.command()
-def demo(out: Out = Path("demo")) -> None:
-    """Score a made-up night of three models.
+def demo(
+    out: Out = Path("demo"),
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="weather, impact, threat or extraction: what the made-up data is about.")
+    ] = "weather",
+) -> None:
+    """Score made-up data of three models.
 
-    Writes the night (forty stations, a downslope wind) and its case file to DIR, runs it like any other case and prints
-    the cards and where they are. Needs nothing but a folder to write to.
+    By default a night of downslope wind: WRF output of three models, forty stations and a case file go to DIR, are run
+    like any other case, and the cards are printed with where they are. Needs nothing but a folder to write to.
     """
-    _guard(lambda: _demo(out))
+    _guard(lambda: _demo(out, kind))
 
 
 @app.command()
@@ -59,14 +79,15 @@ def run(
     ] = None,
     out: Out = Path("scorecards"),
     recalculate: Recalculate = False,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the models of a case for one cycle.
 
-    Cards go to DIR/<case>-<scheme>/<cycle>/<model>/ as card.json, card.md and card.html, with ledger.csv beside them,
+    Cards go to DIR/<case>-<scheme>/<cycle>/<model>/ as card.json, .md, .html and .pdf, with ledger.csv beside them,
     and to the Prefect server as artifacts: that of PREFECT_API_URL, else a private one for as long as it is needed.
     """
-    _guard(lambda: _run(case_file, cycle, model, scheme, out, recalculate, as_json))
+    _guard(lambda: _run(case_file, cycle, model, scheme, out, recalculate, dask, as_json))
 
 
 @app.command()
@@ -109,6 +130,21 @@ def kpis(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def history(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="The case file, or the case's id.")],
+    out: Out = Path("scorecards"),
+    scheme: Annotated[str | None, typer.Option(metavar="LETTER", help="Only this scheme.")] = None,
+    last: Annotated[int, typer.Option(metavar="N", min=1, help="How many cycles.")] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Print the nights of a case.
+
+    One line a cycle and scheme, one column a model, the newest first.
+    """
+    _guard(lambda: _history(case, out, scheme, last, as_json))
+
+
+@app.command()
 def schema(
     what: Annotated[str, typer.Argument(metavar="case|card", help="Of the case file, or of card.json.")] = "case",
 ) -> None:
@@ -120,12 +156,19 @@ def schema(
 
 
 @app.command()
-def up() -> None:
-    """Open the Prefect UI until Ctrl-C.
+def up(
+    case_file: Annotated[
+        Path | None, typer.Argument(metavar="[CASE.yaml]", help="Deploy nightly, evaluate and backfill for this case.")
+    ] = None,
+    out: Out = Path("scorecards"),
+) -> None:
+    """Run the Prefect UI, and the schedule of a case, until Ctrl-C.
 
-    Keeps the private Prefect server running and prints its address, to look at cards and runs.
+    Keeps the private Prefect server running and prints its address, to look at cards and runs. With a case file it
+    also makes the work pool and the deployments (nightly on its schedule, evaluate and backfill on demand) and runs a
+    worker.
     """
-    _guard(_up)
+    _guard(lambda: _up(case_file, out))
 
 
 @app.callback(invoke_without_command=True)
@@ -171,16 +214,25 @@ def _say(text: str) -> None:
         typer.echo(printable(line), err=True)
 
 
-def _demo(out: Path) -> int:
+def _demo(out: Path, kind: str) -> int:
+    from metrics.errors import BadParameter
     from tasks.store.keyed import refuse_unwritable
 
+    if kind not in DEMOS:
+        raise BadParameter(f"--kind: expected one of {', '.join(DEMOS)}, got {kind!r}")
     refuse_unwritable(out)
     with _launching() as server:
-        from flows.demo import CYCLE, write_demo
+        from importlib import import_module
 
-        case_file = write_demo(out)
-        _say(f"The night is in {out}: model output, station reports and {case_file.name}")
-        code = _evaluate(server, case_file, CYCLE, None, None, out, recalculate=False, as_json=False)
+        from configs.case import read_case
+
+        case_file: Path = import_module(DEMOS[kind]).write_demo(out)
+        _say(f"The made-up data is in {out}, with its case file {case_file.name}")
+        from tasks.find import latest_cycle
+
+        code = _evaluate(
+            server, case_file, latest_cycle(read_case(case_file)), None, None, out, recalculate=False, as_json=False
+        )
         _say(f"To run it again, after a change of the case: firecard run {case_file} --out {out}")
         return code
 
@@ -192,9 +244,11 @@ def _run(
     schemes: list[str] | None,
     out: Path,
     recalculate: bool,
+    dask: str | None,
     as_json: bool,
 ) -> int:
     from configs.case import read_case
+    from tasks.compute import place
     from tasks.store.keyed import refuse_unwritable
 
     case = read_case(case_file)
@@ -204,12 +258,13 @@ def _run(
         case.scheme(letter)
     moment = _moment(cycle)
     refuse_unwritable(out)
+    place(dask)  # refused now, before any work is done
     with _launching() as server:
         if moment is None:
             from tasks.find import latest_cycle
 
             moment = latest_cycle(case)
-        return _evaluate(server, case_file, moment, models, schemes, out, recalculate, as_json)
+        return _evaluate(server, case_file, moment, models, schemes, out, recalculate, as_json, dask)
 
 
 def _launching() -> Server:
@@ -231,13 +286,14 @@ def _evaluate(
     out: Path,
     recalculate: bool,
     as_json: bool,
+    dask: str | None = None,
 ) -> int:
     from flows.evaluate import evaluate
 
     server.wait()
     _say(f"Scoring {case_file} for cycle {cycle:%Y-%m-%dT%H} (Prefect at {server.ui})")
     outcomes = evaluate(
-        case_file=case_file, cycle=cycle, models=models, schemes=schemes, out=out, recalculate=recalculate
+        case_file=case_file, cycle=cycle, models=models, schemes=schemes, out=out, recalculate=recalculate, dask=dask
     )
     _show(outcomes, as_json)
     failed = [each for each in outcomes if each.problem]
@@ -253,12 +309,17 @@ def _show(outcomes: Iterable[Outcome], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(records, indent=2, ensure_ascii=False))
     else:
-        from tasks.report.terminal import print_cards
+        from tasks.report.terminal import print_cards, print_rankings
 
         print_cards(records)
+        beside = sorted({folder.parent / "ranking.json" for each in outcomes for folder in each.folders})
+        rankings = [path for path in beside if len(outcomes) > 1 and path.exists()]
+        print_rankings([json.loads(path.read_bytes()) for path in rankings])
         _say("Cards:")
         for folder in sorted(folder for each in outcomes for folder in each.folders):
             _say(f"  {folder / 'card.html'}")
+        for path in rankings:
+            _say(f"  {path.with_suffix('.html')}")
         _say("To look at them in the Prefect UI: firecard up")
     for each in outcomes:
         if each.problem:
@@ -299,6 +360,21 @@ def _kpis(as_json: bool) -> None:
         typer.echo(catalogue_text(KPIS.values()))
 
 
+def _history(case: str, out: Path, scheme: str | None, last: int, as_json: bool) -> None:
+    from flows.history import show_history
+
+    if case.endswith((".yaml", ".yml")):
+        from configs.case import read_case
+
+        case = read_case(Path(case)).id
+    shown = show_history(out / "history", case, scheme, last, (lambda _line: None) if as_json else typer.echo)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        typer.echo(json.dumps([asdict(each) for each in shown], indent=2))
+
+
 def _schema(what: str) -> None:
     from importlib.resources import files
 
@@ -309,11 +385,15 @@ def _schema(what: str) -> None:
     typer.echo((files("configs") / "schemas" / f"{what}.json").read_text(), nl=False)
 
 
-def _up() -> None:
-    from flows.server import keep_running
+def _up(case_file: Path | None, out: Path) -> None:
+    if case_file is not None:
+        from configs.case import read_case
+
+        read_case(case_file)
+    from flows.up import up as hold
 
     _say("Starting the Prefect server")
-    keep_running(lambda server: _say(f"Prefect UI: {server.ui}/artifacts   (stop with Ctrl-C)"))
+    hold(case_file, out, _say)
 
 
 def _moment(text: str | None) -> datetime | None:

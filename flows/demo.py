@@ -35,6 +35,7 @@ PROJECTION = {
 }
 ROUGHNESS = 0.03
 SENSORS = {"RAWS": 6.1, "ASOS": 10.0}
+STARTS_TO_TURN = 1.0  # m/s: in less wind an anemometer reports calm
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,6 @@ class Skill:
     turn: float
     warm: float
     noise: float = 1.0
-    turn_noise: float = 0.0
     gusts: bool = True
     domain: str = "d01"
 
@@ -286,7 +286,7 @@ def _report(
     raws = station["network"] == "RAWS"
     time = CYCLE + timedelta(hours=hour, minutes=minute)
     measured = float(log_law(np.array(speed), 10.0, station["height"], ROUGHNESS)) if np.isfinite(speed) else 2.0
-    calm = measured < 0.5 if np.isfinite(direction) else True
+    calm = measured < STARTS_TO_TURN if np.isfinite(direction) else True
     varying = not raws and not calm and measured < 1.6
     if station["station"] == "RAWS11":
         measured, direction = 3.7, 214.0  # sticks

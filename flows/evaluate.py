@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from prefect import flow
+from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
-from pydantic import Field
 
 from configs.case import read_case
 from metrics.errors import BadInput, FirecardError
 from metrics.scoring.scorecard import ScoreCard
+from tasks.compute import session
 from tasks.find import find_files
 from tasks.match import match_model
-from tasks.publish import publish_cards
+from tasks.publish import publish_cards, report_problem
+from tasks.rank import rank_models
+from tasks.record import record_night
 from tasks.reduce import reduce_pairs
 from tasks.score import score_model
-from tasks.store.keyed import Store
+from tasks.store.keyed import Store, sweep
 
 # A task takes the future of what it is given as well, which Prefect's own types do not say.
 Future: TypeAlias = Any
@@ -48,34 +51,71 @@ class Outcome:
     persist_result=False,
 )
 def evaluate(
-    case_file: Annotated[Path, Field(description="The case file (YAML).")],
-    cycle: Annotated[datetime, Field(description="The initialisation to score, in UTC.")],
-    models: Annotated[list[str] | None, Field(description="Only these models; all of the case where empty.")] = None,
-    schemes: Annotated[list[str] | None, Field(description="Only these schemes; all of the case where empty.")] = None,
-    out: Annotated[Path, Field(description="Where the cards go.")] = Path("scorecards"),
-    recalculate: Annotated[bool, Field(description="Make every stage anew, whatever is already there.")] = False,
+    case_file: Path,
+    cycle: datetime,
+    models: list[str] | None = None,
+    schemes: list[str] | None = None,
+    out: Path = Path("scorecards"),
+    recalculate: bool = False,
+    dask: str | None = None,
+    leave_out: list[str] | None = None,
 ) -> list[Outcome]:
-    """Score cards of every model of a case for one cycle; a model that fails does not take the others with it."""
+    """Score cards of every model of a case for one cycle; a model that fails does not take the others with it.
+
+    Args:
+        case_file: The case file (YAML).
+        cycle: The initialisation to score, in UTC.
+        models: Only these models; all of the case where empty.
+        schemes: Only these schemes; all of the case where empty.
+        out: Where cards and history go.
+        recalculate: Make every stage anew, whatever is already there.
+        dask: Where to compute: auto, loop, threads, processes, or tcp://host:port of a Dask scheduler. Where empty,
+            FIRECARD_DASK, else auto.
+        leave_out: Files not to read, because they still grow.
+    """
     case = read_case(case_file)
     cycle = cycle if cycle.tzinfo else cycle.replace(tzinfo=UTC)
     chosen = [case.model(name) for name in models] if models else list(case.models)
     letters = [case.scheme(letter).letter for letter in schemes] if schemes else list(case.schemes)
+    sweep(out)
     store = Store(out / ".store", recalculate)
     stages: dict[str, list[Future]] = {}
-    for model in chosen:
-        families = [each for each in case.families if each in model.data]
-        found: Futures = {each: find_files.submit(case, model, each, cycle) for each in families}
-        pairs: Futures = {each: match_model.submit(case, found[each], store) for each in families}
-        sums: Futures = {
-            each: reduce_pairs.submit(case, model.name, each, cycle, pairs[each], store) for each in families
-        }
-        cards: Future = score_model.submit(case, model.name, cycle, sums, letters)
-        folders: Future = publish_cards.submit(case, model.name, cycle, found, pairs, sums, cards, out)
-        stages[model.name] = [*found.values(), *pairs.values(), *sums.values(), cards, folders]
-    outcomes = [_outcome(name, *futures) for name, futures in stages.items()]
+    matched: Futures = {}
+    reduced: Futures = {}
+    with session(dask) as compute:
+        for model in chosen:
+            families = [each for each in case.families if each in model.data]
+            found: Futures = {each: find_files.submit(case, model, each, cycle, leave_out or []) for each in families}
+            pairs: Futures = {each: match_model.submit(case, found[each], store, compute) for each in families}
+            sums: Futures = {
+                each: reduce_pairs.submit(case, model.name, each, cycle, pairs[each], store) for each in families
+            }
+            cards: Future = score_model.submit(case, model.name, cycle, sums, letters)
+            folders: Future = publish_cards.submit(case, model.name, cycle, found, pairs, sums, cards, out)
+            kept: Future = record_night.submit(case, model.name, cycle, pairs, sums, folders, out)
+            matched[model.name], reduced[model.name] = pairs, sums
+            stages[model.name] = [*found.values(), *pairs.values(), *sums.values(), cards, folders, kept]
+        outcomes = [_outcome(name, *futures) for name, futures in stages.items()]
+    for each in outcomes:
+        if each.problem:
+            report_problem(case, each.model, cycle, each.problem, out)
+    good = {each.model: each.cards for each in outcomes if not each.problem}
+    if good and len(chosen) > 1:
+        bad = {each.model: each.problem for each in outcomes if each.problem}
+        pairs, sums = ({name: files[name] for name in good} for files in (matched, reduced))
+        rank_models(case, cycle, good, pairs, sums, bad, out)
+    return _ended(outcomes)
+
+
+def _ended(outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes, in a state that says what they are: failed, partial or complete."""
     if all(each.problem for each in outcomes):
         raise BadInput("\n".join(each.problem for each in outcomes))
-    return outcomes
+    partial = [each.model for each in outcomes if each.partial]
+    if not partial:
+        return outcomes
+    state: Any = Completed(name="Partial", message=f"partial or failed: {', '.join(partial)}", data=outcomes)
+    return state  # type: ignore[no-any-return]  # Prefect unwraps it for the caller
 
 
 def _outcome(model: str, *futures: Future) -> Outcome:
@@ -84,10 +124,11 @@ def _outcome(model: str, *futures: Future) -> Outcome:
         error = future.result(raise_on_failure=False)
         if isinstance(error, Exception):
             return Outcome(model, problem=f"model {model!r}: {_said(error)}")
-    *_, cards, folders = (future.result() for future in futures)
+    *_, cards, folders, _kept = (future.result() for future in futures)
     return Outcome(model, tuple(cards), tuple(folders))
 
 
 def _said(error: Exception) -> str:
     """What the error says to a user; one that firecard did not raise on purpose is named by its kind."""
-    return str(error) if isinstance(error, FirecardError) else f"{type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, FirecardError) else f"{type(error).__name__}: {error}"
+    return " ".join((said, *(f"({note})" for note in getattr(error, "__notes__", ()))))

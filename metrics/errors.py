@@ -11,6 +11,7 @@ FirecardError                 anything below; its message is written for the use
 ├── BadInput                  a data file that cannot be used: file, field and what was expected
 ├── MissingInput              a file, a cycle or a model that is not there
 ├── OutputRefused             an output directory that cannot be written
+├── ComputeFailed             no worker to compute on, or one that is not fit for it
 └── ServerFailed              the private Prefect server did not come up
 """
 
@@ -57,6 +58,10 @@ class MissingInput(FirecardError):
 
 class OutputRefused(FirecardError):
     """An output directory that cannot be written."""
+
+
+class ComputeFailed(FirecardError):
+    """There is no worker to compute on, or one that is not fit for it."""
 
 
 class ServerFailed(FirecardError):

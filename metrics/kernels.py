@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -125,6 +126,8 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 _waiting: dict[str, dict[str, Any]] = {}
 _loading = Lock()
+_source = Path(__file__)
+_written = _source.stat().st_mtime_ns
 
 
 def _compiled(**options: Any) -> Callable[[Loop], Loop]:
@@ -144,10 +147,12 @@ def _load() -> None:
             return
         from numba import njit
 
+        current = _source.stat().st_mtime_ns == _written  # or numba would file this code under the newer source
         for name, options in _waiting.items():
-            options = {"nogil": True, "error_model": "numpy", **options}
+            # Without a word on fast mathematics a function would inherit that of its caller.
+            options = {"nogil": True, "error_model": "numpy", "fastmath": False, **options}
             try:
-                globals()[name] = njit(cache=True, **options)(globals()[name])
+                globals()[name] = njit(cache=current, **options)(globals()[name])
             except RuntimeError:  # nowhere to keep compiled code: neither this folder nor the user's can be written
                 globals()[name] = njit(**options)(globals()[name])
         _waiting.clear()
@@ -207,12 +212,12 @@ def _directions(forecast: Array, observed: Array, first_row: int, last_row: int,
             sums[4, row] += cosines
 
 
-@_compiled(fastmath={"contract"})
+@_compiled()  # not contracted: the product must be rounded to the half that it is
 def _turn(forecast: float, observed: float) -> float:
     """`metrics.sums.turn` of the difference, to the last bits: opposite winds give -180 here too (D-24)."""
     difference = forecast - observed
-    turned: float = difference - 360.0 * np.rint(difference * (1.0 / 360.0))
-    return turned - 360.0 if turned >= 180.0 else turned
+    turned: float = difference - 360.0 * np.floor(difference * (1.0 / 360.0) + 0.5)
+    return turned
 
 
 @_compiled(fastmath={"contract"})

@@ -33,8 +33,8 @@ VARIABLES = {
         Variable("wind_speed", "Wind Speed", "m/s", lowest=0.0, highest=120.0),
         Variable("wind_direction", "Wind Direction", "deg", kind="angle", lowest=0.0, highest=360.0),
         Variable("wind_gust", "Wind Gust", "m/s", lowest=0.0, highest=150.0, reported_when="gusty"),
-        Variable("temperature", "Temperature", "degC", difference="K", lowest=-100.0, highest=80.0),
-        Variable("dew_point", "Dew Point", "degC", difference="K", lowest=-120.0, highest=60.0),
+        Variable("temperature", "Temperature", "degC", difference="K", lowest=-95.0, highest=80.0),
+        Variable("dew_point", "Dew Point", "degC", difference="K", lowest=-95.0, highest=60.0),
         Variable("relative_humidity", "Relative Humidity", "%", lowest=0.0, highest=110.0),
         Variable("fuel_moisture", "Fuel Moisture", "%", lowest=0.0, highest=400.0),
     )

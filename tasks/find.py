@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def retry_io(_task: object, _run: object, state: State[Any]) -> bool:
     retry_delay_seconds=[1, 5],
     retry_condition_fn=retry_io,
 )
-def find_files(case: Case, model: Model, family: str, cycle: datetime) -> FoundFiles:
+def find_files(case: Case, model: Model, family: str, cycle: datetime, leave_out: Collection[str] = ()) -> FoundFiles:
     """The files of one model and family for this cycle, on both sides, with their digests."""
     data = model.data[family]
     observed = case.observations.get(family)
@@ -45,13 +46,18 @@ def find_files(case: Case, model: Model, family: str, cycle: datetime) -> FoundF
         family=family,
         cycle=cycle,
         data=data,
-        files=_files(case, data, cycle),
-        observations=_files(case, observed, cycle) if observed else (),
+        files=_files(case, data, cycle, leave_out),
+        observations=_files(case, observed, cycle, leave_out) if observed else (),
     )
 
 
-def _files(case: Case, data: Data, cycle: datetime) -> tuple[InputFile, ...]:
-    found = paths.files(data.path, case.root, cycle)
+def _files(case: Case, data: Data, cycle: datetime, leave_out: Collection[str]) -> tuple[InputFile, ...]:
+    everything = paths.files(data.path, case.root, cycle)
+    found = [each for each in everything if str(each) not in leave_out]
+    if everything and not found:
+        raise MissingInput(
+            f"{case.path}: {everything[0].name}: still being written, as are all that match {data.path!r}"
+        )
     if not found:
         when = f"{cycle:%Y-%m-%dT%H}"
         raise MissingInput(f"{case.path}: no file matches {data.path!r} for cycle {when} (below {case.root})")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 from prefect import task
@@ -19,10 +20,15 @@ from tasks.families import FAMILIES
 from tasks.families.family import FoundFiles
 from tasks.matching.ledger import summary
 from tasks.report.html import html_card
-from tasks.report.markdown import kpi_rows, markdown_card
+from tasks.report.markdown import escape, kpi_rows, markdown_card
 from tasks.report.record import card_bytes, card_record
 from tasks.report.words import headline
 from tasks.store.keyed import writing
+
+if TYPE_CHECKING:
+    from tasks.report.plots import Picture
+
+Pictures: TypeAlias = "Mapping[str, Mapping[str, Picture]]"
 
 
 @task(task_run_name="publish-{model}", cache_policy=NO_CACHE)
@@ -46,12 +52,18 @@ def publish_cards(
         for family in pairs
         if (make := FAMILIES[family].report) is not None
     }
+    pictures = {
+        family: draw(case, pairs[family], sums[family])
+        for family in pairs
+        if (draw := FAMILIES[family].pictures) is not None
+    }
     folders = []
     for card in cards:
         record = card_record(case, card, cycle, summary(book), how, reports, inputs)
         folder = card_folder(out, case.id, card.scheme, cycle, model)
-        write_card(folder, record, book.to_csv(index=False))
-        publish_artifacts(record)
+        text = markdown(record, pictures)
+        write_card(folder, record, book.to_csv(index=False), text, pictures)
+        publish_artifacts(record, text)
         folders.append(folder)
     return folders
 
@@ -61,12 +73,15 @@ def card_folder(out: Path, case: str, scheme: str, cycle: datetime, model: str) 
     return out / f"{case}-{scheme}" / f"{cycle:%Y-%m-%dT%H}" / folder_name(model)
 
 
-def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str) -> None:
+def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str, text: str, pictures: Pictures) -> None:
     """The files of a card; `card.json` is the record and comes last."""
+    from tasks.report.pdf import pdf_card
+
     contents = {
         "ledger.csv": ledger_csv.encode(),
-        "card.md": markdown(record).encode(),
-        "card.html": html_card(record).encode(),
+        "card.md": text.encode(),
+        "card.html": html_card(record, pictures).encode(),
+        "card.pdf": pdf_card(record),
         "card.json": card_bytes(record),
     }
     for name, content in contents.items():
@@ -74,17 +89,41 @@ def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str) -> None
             temporary.write_bytes(content)
 
 
-def markdown(record: Mapping[str, Any]) -> str:
-    """The card in Markdown with the sections of its families."""
+def markdown(record: Mapping[str, Any], pictures: Pictures) -> str:
+    """The card in Markdown with its bars, the maps of its families and their sections."""
+    from tasks.report.plots import bars_of
+
+    maps = [drawn["map"] for drawn in pictures.values() if "map" in drawn]
     sections = [
         line for name, report in record["reports"].items() if (show := FAMILIES[name].markdown) for line in show(report)
     ]
-    return markdown_card(record) + "\n".join(["", *sections, ""] if sections else [])
+    return markdown_card(record, [bars_of(record), *maps], sections)
 
 
-def publish_artifacts(record: Mapping[str, Any]) -> None:
+def report_problem(case: Case, model: str, cycle: datetime, problem: str, out: Path) -> None:
+    """A readable artifact of what went wrong: the error, the input, and the command that repeats it."""
+    command = f"firecard run {case.path.name} --cycle {cycle:%Y-%m-%dT%H} --model {shlex.quote(model)} --out {out.name}"
+    text = "\n".join(
+        [
+            f"# {escape(case.id)}: no card of {escape(model)}",
+            "",
+            f"Cycle {cycle:%Y-%m-%dT%H:%MZ}, case file {escape(case.path.name)}",
+            "",
+            *(f"> {escape(line)}" for line in problem.splitlines()),
+            "",
+            "To repeat it:",
+            "",
+            f"    {command}",
+            "",
+        ]
+    )
+    key = artifact_key(case.id, model)
+    create_markdown_artifact(text, key=f"problem-{key}", description=f"{case.id}: no card of {model}")
+
+
+def publish_artifacts(record: Mapping[str, Any], text: str) -> None:
     """Card and KPI table under keys that stay the same from night to night."""
     key = artifact_key(record["case"], record["scheme"], record["model"])
     description = f"{headline(record)}, cycle {record['cycle']}"
-    create_markdown_artifact(markdown(record), key=f"scorecard-{key}", description=description)
+    create_markdown_artifact(text, key=f"scorecard-{key}", description=description)
     create_table_artifact(kpi_rows(record), key=f"kpis-{key}", description=description)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from metrics import circular, confusion, continuous, exceedance
+from metrics import circular, confusion, continuous, exceedance, severity, survival
+from metrics import extraction as extraction_metrics
 from metrics.errors import BadParameter
-from metrics.kpis import weather
+from metrics.kpis import extraction, impact, threat, weather
 from metrics.kpis.kpi import Kpi
 from metrics.metric import Metric
 
@@ -26,7 +27,16 @@ def catalogue(kpis: Iterable[Kpi]) -> dict[str, Kpi]:
     return by_id
 
 
-KPIS = catalogue((*weather.KPIS,))
+KPIS = catalogue((*weather.KPIS, *impact.KPIS, *extraction.KPIS, *threat.KPIS))
 METRICS: dict[str, Metric] = {
-    metric.name: metric for metric in (*continuous.METRICS, *circular.METRICS, *exceedance.METRICS, *confusion.METRICS)
+    metric.name: metric
+    for metric in (
+        *continuous.METRICS,
+        *circular.METRICS,
+        *exceedance.METRICS,
+        *confusion.METRICS,
+        *severity.METRICS,
+        *extraction_metrics.METRICS,
+        *survival.METRICS,
+    )
 }

@@ -80,7 +80,7 @@ class Kpi:
     value: Callable[[Any], Array] = lambda sums: sums.n
     family: str = "weather"  # whose data it is made of
     variable: str | None = None  # None: the case names it
-    kind: Literal["scalar", "angle", "wind"] = "scalar"
+    kind: Literal["scalar", "angle", "wind", "field"] = "scalar"
     parameters: tuple[Parameter, ...] = ()
     points: Callable[[Sample, str, Values], Points] = scalar_points
     aggregate: Aggregate = "stations"

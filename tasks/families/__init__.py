@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tasks.families import weather
+from tasks.families import extraction, severity, structures, threat, weather
 from tasks.families.family import Family
 
-FAMILIES: dict[str, Family] = {each.name: each for each in (weather.FAMILY,)}
+FAMILIES: dict[str, Family] = {
+    each.name: each for each in (weather.FAMILY, severity.FAMILY, structures.FAMILY, threat.FAMILY, extraction.FAMILY)
+}

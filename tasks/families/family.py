@@ -6,13 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from configs.case import Case, Data
 from metrics.kpis.kpi import KpiResult
+from metrics.scoring.ranking import Ranking
+from tasks.compute import Session
 from tasks.store.digests import InputFile
+
+if TYPE_CHECKING:
+    from tasks.report.plots import Picture
 
 Progress = Callable[[int, int], None]
 
@@ -34,6 +39,18 @@ class FoundFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """Where a stage computes, and who is told how far it is: called as (done, total)."""
+
+    session: Session = field(default_factory=lambda: Session("loop"))
+    progress: Progress | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.progress:
+            self.progress(done, total)
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """What became of every candidate, and how both sides were brought together."""
 
@@ -47,7 +64,7 @@ class Family:
 
     name: str
     match_key: Callable[[Case, FoundFiles], Any]  # what the matched file depends on beside its inputs' digests
-    match: Callable[[Case, FoundFiles, Path, Progress], None]
+    match: Callable[[Case, FoundFiles, Path, Work], None]
     reduce_key: Callable[[Case], Any]  # what the reduced file depends on beside the matched file
     reduce: Callable[[Case, str, datetime, Path, Path], None]
     finish: Callable[[Case, Path], dict[str, KpiResult]]
@@ -56,3 +73,7 @@ class Family:
     # The page includes `report/<family>.html`, which finds it as `report`.
     report: Callable[[Case, Path, Path], dict[str, Any]] | None = None
     markdown: Callable[[Mapping[str, Any]], list[str]] | None = None
+    # Pictures by name, from the same two files; drawn once, whatever the schemes. The section finds them as `pictures`.
+    pictures: Callable[[Case, Path, Path], Mapping[str, Picture]] | None = None
+    # The family's own order of the models and what the ranking shows of it, from matched and reduced files by model.
+    rank: Callable[[Case, Mapping[str, Path], Mapping[str, Path]], tuple[Ranking, dict[str, Any]]] | None = None

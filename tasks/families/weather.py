@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from configs.case import Case, Data
 from metrics.errors import BadInput
 from metrics.kpis.kpi import KpiResult, evaluate
-from tasks.families.family import Account, Family, FoundFiles, Progress
+from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import ledger
 from tasks.matching.pairs import Matched, match_pairs
 from tasks.matching.table import read_matched, write_matched
 from tasks.reducing.sample import night
 from tasks.reducing.table import binding, read_sums, reduce_night, write_sums
+from tasks.report import weather as section
 
 if TYPE_CHECKING:
     from tasks.readers.grids import GridFiles
@@ -45,11 +46,11 @@ def match_key(case: Case, found: FoundFiles) -> Any:
     return (found.data, found.model, found.cycle, case.window, case.variables, rules)
 
 
-def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None:
-    write_matched(path, matched(case, found, progress))
+def match(case: Case, found: FoundFiles, path: Path, work: Work) -> None:
+    write_matched(path, matched(case, found, work))
 
 
-def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> Matched:
+def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # noqa: B008  (frozen)
     """The model's candidates with what became of them."""
     files = [each.path for each in found.files]
     if not is_grid(found.data, found.files[0].path):
@@ -68,7 +69,8 @@ def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> 
         rules=case.matching,
         variables=case.variables,
         needed=needed(case),
-        progress=progress,
+        session=work.session,
+        progress=work,
     )
 
 
@@ -117,4 +119,15 @@ def account(pairs: Path) -> Account:
     return Account(ledger(kept.table), kept.how)
 
 
-FAMILY = Family("weather", match_key, match, reduce_key, reduce, finish, account)
+FAMILY = Family(
+    "weather",
+    match_key,
+    match,
+    reduce_key,
+    reduce,
+    finish,
+    account,
+    report=section.report,
+    markdown=section.markdown,
+    pictures=section.pictures,
+)

@@ -46,13 +46,20 @@ NONE = -1  # in place of a report, where there is none
 
 
 def expected_times(valid: Iterable[datetime], window: Window, cycle: datetime) -> list[datetime]:
-    """The valid times that the case asks of a model: its own step over the whole window, gaps in its files included."""
-    step = step_of(valid, window, cycle)
+    """The valid times that the case asks of a model: its own step over the whole window, gaps in its files included.
+
+    They are in phase with the cycle where the case states a step, else with most of the model's times in the window.
+    """
+    times = sorted(set(valid))
+    step = step_of(times, window, cycle)
+    inside = [each for each in times if window.contains(each, cycle)]
     if step.hours is None or step.anchor is None:
-        return [each for each in sorted(set(valid)) if window.contains(each, cycle)]
-    spacing = timedelta(hours=step.hours)
+        return inside
+    spacing, anchor = timedelta(hours=step.hours), step.anchor
+    if inside and window.step is None:
+        anchor += Counter((each - anchor) % spacing for each in inside).most_common(1)[0][0]
     start, end = window.earliest(cycle), window.bounds(cycle)[1]
-    first = step.anchor + spacing * -(-(start - step.anchor) // spacing)
+    first = anchor + spacing * -(-(start - anchor) // spacing)
     count = max(0, (end - first) // spacing + 1)
     return [each for index in range(count) if window.contains(each := first + index * spacing, cycle)]
 
@@ -67,12 +74,14 @@ class Reports:
     def nearest(self, stations: Array, valid: Array, tolerance: Array) -> Array:
         """For each (station, valid time), the number of its nearest report within the station's tolerance, or NONE.
 
-        A tie takes the earlier report; a report is used once, by the earlier valid time (D-73).
+        A tie takes the earlier report; a report is used once, by the earlier valid time (D-73). Valid times run
+        forwards and a tolerance is at most half their spacing, so that only a report midway can be wanted by two.
         """
-        rows, columns = len(stations), len(valid)
+        found = np.full((len(stations), len(valid)), NONE)
+        if not len(self.time):
+            return found
         right = self._position(stations, valid)
-        found = np.full((rows, columns), NONE)
-        best = np.full((rows, columns), np.inf)
+        best = np.full(found.shape, np.inf)
         for index in (right - 1, right):  # the earlier first, so that a tie keeps it
             inside = (index >= 0) & (index < len(self.time))
             safe = np.where(inside, index, 0)
@@ -83,8 +92,8 @@ class Reports:
             found, best = np.where(better, index, found), np.where(better, distance, best)
         found = np.where(best <= tolerance[:, None] + 1e-6, found, NONE)
         twice = (found[:, 1:] == found[:, :-1]) & (found[:, 1:] != NONE)
-        for row, column in zip(*np.nonzero(twice), strict=True):  # rare: a report midway between two valid times
-            self._second_choice(found, row, column + 1, valid, tolerance[row])
+        for row in np.flatnonzero(twice.any(axis=1)):  # rare: a report midway between two valid times
+            found[row] = self._each_once(found[row], valid, tolerance[row])
         return found
 
     def _position(self, stations: Array, valid: Array) -> Array:
@@ -96,15 +105,20 @@ class Reports:
         keys = self.station * span + (self.time - low)
         return np.searchsorted(keys, stations[:, None] * span + (valid[None, :] - low), side="right")
 
-    def _second_choice(self, found: Array, row: int, column: int, valid: Array, tolerance: float) -> None:
-        """The report after one that an earlier valid time has used, if it is near enough."""
-        following = found[row, column] + 1
-        near = (
-            following < len(self.time)
-            and self.station[following] == self.station[found[row, column]]
-            and abs(self.time[following] - valid[column]) <= tolerance + 1e-6
-        )
-        found[row, column] = following if near else NONE
+    def _each_once(self, found: Array, valid: Array, tolerance: float) -> Array:
+        """One station's reports, where one that an earlier valid time has used gives way to the next, if it is near."""
+        once, last = found.copy(), NONE
+        for column in np.flatnonzero(found != NONE):
+            if once[column] <= last:
+                following = last + 1
+                near = (
+                    following < len(self.time)
+                    and self.station[following] == self.station[last]
+                    and abs(self.time[following] - valid[column]) <= tolerance + 1e-6
+                )
+                once[column] = following if near else NONE
+            last = max(last, once[column])
+        return once
 
     def within_step(self, stations: Array, valid: Array, step: float) -> tuple[Array, Array]:
         """For each (station, valid time), the first report and the one after the last within (t - step, t]."""

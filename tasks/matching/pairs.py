@@ -13,6 +13,7 @@ import pandas as pd
 
 from configs.window import Window
 from metrics.errors import BadInput, MissingInput
+from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.matching import ledger
 from tasks.matching.clock import step_of
@@ -28,6 +29,7 @@ class Matched:
     table: pd.DataFrame  # station, lat, lon, valid_time, variable, forecast, observed, reason
     offered: tuple[str, ...]
     how: Mapping[str, Any] = field(default_factory=dict)  # how it was matched, for the card
+    backdrop: Array | None = None  # for the map, coarse: latitude, longitude and height of the ground by row and column
 
 
 def match_pairs(

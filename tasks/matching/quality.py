@@ -44,8 +44,9 @@ def judged(reports: pd.DataFrame, variables: Mapping[str, Variable]) -> dict[str
     reasons = {}
     for name in (each for each in variables if each in reports):
         values, variable = reports[name].to_numpy(dtype=float), variables[name]
-        code = np.isin(values, CODES) & ~((values >= variable.lowest) & (values <= variable.highest))
         impossible = ~np.isnan(values) & ~((values >= variable.lowest) & (values <= variable.highest))
+        bounded = np.isfinite([variable.lowest, variable.highest]).all()
+        code = np.isin(values, CODES) & (impossible | ~bounded)  # within bounds it may be a measurement
         reasons[name] = np.select([repeated, code, impossible], [REPEATED, MISSING_CODE, IMPOSSIBLE], GOOD).astype(
             object
         )
@@ -63,7 +64,7 @@ def _judge_wind(reports: pd.DataFrame, reasons: dict[str, Array]) -> None:
                 _add(reasons[name], stuck, STUCK)
     if speed is not None and "wind_gust" in reasons:
         gust = reports["wind_gust"].to_numpy(dtype=float)
-        _add(reasons["wind_gust"], gust < speed - 1e-9, GUST_BELOW_SPEED)
+        _add(reasons["wind_gust"], (gust < speed - 1e-9) & (reasons["wind_speed"] == GOOD), GUST_BELOW_SPEED)
     if "wind_direction" in reasons:
         if "variable_direction" in reports:
             _add(reasons["wind_direction"], reports["variable_direction"].to_numpy(dtype=bool), VARIABLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from metrics.circular import components
 from metrics.errors import BadInput, FirecardError
 from metrics.sums import Array
 from metrics.variables import Variable
+from tasks.compute import Session
 from tasks.matching import ledger, quality
 from tasks.matching.clock import NONE, Reports, expected_times, highest_within, step_of
 from tasks.matching.locate import Cells, locate
@@ -25,6 +27,10 @@ from tasks.readers.grids import GridFile, GridFiles, sample_file
 from tasks.readers.stations import Observations
 
 WIND = ("wind_speed", "wind_direction")
+LACK = np.array(["", ledger.NO_FORECAST, ledger.BAD_FORECAST, ledger.OUTSIDE_GRID], dtype=object)
+"""Why a model has no value somewhere; `lack` counts in these."""
+THERE, HOLE, STRANGE, OUTSIDE = range(4)
+COARSE = 80  # rows and columns of the ground that is kept for the map
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,7 @@ class Forecast:
     time: Array
     values: Mapping[str, Array]
     inside: Array
+    lack: Mapping[str, Array]
     broken: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -43,6 +50,7 @@ class Candidates:
 
     time: Array  # seconds; one axis for all, or one row per station
     forecast: Mapping[str, Array]
+    lack: Mapping[str, Array]
     observed: Mapping[str, Array]
     reason: Mapping[str, Array]
     asked: Mapping[str, Array] = field(default_factory=dict)  # where there is a candidate at all
@@ -60,6 +68,7 @@ def match_grid(
     rules: MatchingRules,
     variables: Mapping[str, Variable],
     needed: Iterable[str],
+    session: Session | None = None,
     progress: Progress | None = None,
 ) -> Matched:
     """The model's pairs at the stations in the window, for the variables that the case needs."""
@@ -69,13 +78,20 @@ def match_grid(
     inside_window = _model_times(files, window, cycle, rules)
     stations = observations.stations
     cells = [_cells(grid, stations, rules) for grid in files.grids]
-    forecast = _sampled(files, wanted, cells, inside_window, progress)
-    forecast = _at_sensor_height(forecast, files, stations, rules)
+    forecast = _possible(_sampled(files, wanted, cells, inside_window, session, progress), variables)
+    forecast = _at_sensor_height(forecast, files, observations, rules)
     found = (_at_observation_times if rules.interpolate_time else _at_valid_times)(
-        forecast, observations, cycle=cycle, window=window, rules=rules, variables=variables, wanted=wanted
+        forecast,
+        observations,
+        times=_times_around(files, window, cycle),
+        cycle=cycle,
+        window=window,
+        rules=rules,
+        variables=variables,
+        wanted=wanted,
     )
     how = _how(files, observations, rules, forecast, window, cycle)
-    return Matched(_table(found, observations, forecast.inside, wanted, rules), tuple(wanted), how)
+    return Matched(_table(found, observations, wanted, rules), tuple(wanted), how, _backdrop(files))
 
 
 def _cells(grid: Any, stations: pd.DataFrame, rules: MatchingRules) -> Cells:
@@ -86,11 +102,17 @@ def _model_times(files: GridFiles, window: Window, cycle: datetime, rules: Match
     """The period of model output that is needed; refused where the files have nothing in it."""
     start, end = window.earliest(cycle), window.bounds(cycle)[1]
     times = _datetimes(files.times)
-    margin = timedelta(hours=(step_of(times, window, cycle).hours or 0.0) if rules.interpolate_time else 0.0)
-    if not any(start - margin <= each <= end + margin for each in times):
+    step = _own_step(_times_around(files, window, cycle), window, cycle)
+    margin = timedelta(hours=step if rules.interpolate_time else 0.0)
+    if rules.interpolate_time:
+        overlap = any(start - margin <= each <= end + margin for each in times)
+    else:
+        overlap = any(window.contains(each, cycle) for each in times)
+    if not overlap:
         name = files.files[0].path.name
-        span = f"{times[0]:%Y-%m-%dT%H:%MZ} to {times[-1]:%Y-%m-%dT%H:%MZ}"
-        raise BadInput(f"{name}: the model's times, {span}, do not overlap the window {window.describe(cycle)}")
+        raise BadInput(
+            f"{name}: the model's times, {_span(files.times)}, do not overlap the window {window.describe(cycle)}"
+        )
     return start - margin, end + margin
 
 
@@ -99,30 +121,55 @@ def _sampled(
     wanted: Sequence[str],
     cells: Sequence[Cells],
     period: tuple[datetime, datetime],
-    progress: Progress | None,
+    session: Session | None = None,
+    progress: Progress | None = None,
 ) -> Forecast:
-    """The model's values at the stations, one file after the other; what a file lacks is missing there."""
+    """The model's values at the stations, file by file where the session says; what a file lacks is missing there."""
     broken: dict[str, str] = {}
     first, last = (np.datetime64(each.replace(tzinfo=None), "ns") for each in period)
     useful = [each for each in files.files if ((each.times >= first) & (each.times <= last)).any()]
     parts: list[dict[str, Array]] = []
-    for number, file in enumerate(useful):
-        part, faults = _sampled_file(files, file, wanted, cells)
+    compute = session or Session("loop")
+    absolute = [replace(each, path=each.path.absolute()) for each in useful]  # a worker may stand elsewhere
+    results = compute.map_files(_sampled_file, absolute, shared=(files, wanted, cells), progress=progress)
+    for file, result in zip(useful, results, strict=True):
+        if isinstance(result, Exception):
+            raise result
+        part, faults = result
         parts.append(part)
         if faults:
             broken[file.path.name] = "; ".join(faults)
-        if progress:
-            progress(number + 1, len(useful))
+    if len(broken) == len(useful) and all(np.isnan(part[name]).all() for part in parts for name in wanted):
+        raise BadInput(next(iter(broken.values())))  # nothing could be read: that is no night of missing forecasts
     time = np.concatenate([each.times for each in useful]).astype("datetime64[s]").astype(np.int64)
-    inside = np.logical_or.reduce([each.inside for each in cells])
+    located = np.stack([each.inside for each in cells])
+    inside = np.concatenate([located[each.surface] for each in useful]).T  # a nest that moves may leave a station
     values = {name: np.concatenate([part[name] for part in parts]).T for name in wanted}
-    return Forecast(time, values, inside, broken)
+    lack = {
+        name: np.select([~inside, np.isnan(each)], [OUTSIDE, HOLE], THERE).astype(np.int8)
+        for name, each in values.items()
+    }
+    return Forecast(time, values, located.any(axis=0), lack, broken)
+
+
+def _possible(forecast: Forecast, variables: Mapping[str, Variable]) -> Forecast:
+    """Without values that no air has (a fill value that the file does not declare); they leave no direction either."""
+    values, lack = dict(forecast.values), dict(forecast.lack)
+    for name, given in forecast.values.items():
+        low, high = variables[name].lowest, variables[name].highest
+        strange = ~np.isnan(given) & ~((given >= low) & (given <= high))
+        for each in WIND if name == "wind_speed" else (name,):
+            if each in values and strange.any():
+                values[each] = np.where(strange, np.nan, values[each])
+                lack[each] = np.where(strange, STRANGE, lack[each]).astype(np.int8)
+    return replace(forecast, values=values, lack=lack)
 
 
 def _sampled_file(
-    files: GridFiles, file: GridFile, wanted: Sequence[str], cells: Sequence[Cells]
+    file: GridFile, shared: tuple[GridFiles, Sequence[str], Sequence[Cells]]
 ) -> tuple[dict[str, Array], list[str]]:
     """One file's values; a variable that it cannot give (gusts at hour 0, say) is missing, and said."""
+    files, wanted, cells = shared
     try:
         return sample_file(files, file, wanted, cells), []
     except FirecardError:
@@ -133,15 +180,26 @@ def _sampled_file(
                 part |= sample_file(files, file, [name], cells)
             except FirecardError as error:
                 part[name] = np.full((file.times.size, len(cells[0].inside)), np.nan)
-                faults.append(str(error))
+                faults.append(str(error).replace(str(file.path), file.path.name))  # the card holds no path of a machine
         return part, faults
 
 
-def _at_sensor_height(forecast: Forecast, files: GridFiles, stations: pd.DataFrame, rules: MatchingRules) -> Forecast:
+def _at_sensor_height(
+    forecast: Forecast, files: GridFiles, observations: Observations, rules: MatchingRules
+) -> Forecast:
     """Speed and gust brought to the height of each station's sensor, if the case asks for the log law (D-79)."""
     if rules.roughness is None:
         return forecast
-    heights = stations["height"].to_numpy(dtype=float)
+    stations = observations.stations
+    used = ~stations["station"].isin(rules.exclude).to_numpy()
+    heights = np.where(used, stations["height"].to_numpy(dtype=float), np.nan)
+    low = np.flatnonzero(heights <= rules.roughness)
+    if low.size:
+        station, height = stations["station"].iloc[low[0]], heights[low[0]]
+        raise BadInput(
+            f"{observations.name}: station {station!r}: its sensor's height, {height:g} m, is not above the roughness"
+            f" length of {rules.roughness:g} m, which the log law needs"
+        )
     values = dict(forecast.values)
     for name in ("wind_speed", "wind_gust"):
         if name not in values:
@@ -162,6 +220,7 @@ def _at_valid_times(
     forecast: Forecast,
     observations: Observations,
     *,
+    times: Sequence[datetime],
     cycle: datetime,
     window: Window,
     rules: MatchingRules,
@@ -169,17 +228,23 @@ def _at_valid_times(
     wanted: Sequence[str],
 ) -> Candidates:
     """Each valid time with the nearest report (D-73); gusts with the highest of the step before (D-22)."""
-    valid_times = expected_times(_from_seconds(forecast.time), window, cycle)
-    step_hours = step_of(_from_seconds(forecast.time), window, cycle).hours
+    valid_times = expected_times(times, window, cycle)
+    step_hours = step_of(times, window, cycle).hours
     valid = np.array([each.timestamp() for each in valid_times])
+    if not len(valid):
+        raise BadInput(f"no valid time of the step, {step_hours:g} h, lies in the window {window.describe(cycle)}")
+    around = (step_hours or 1.0) * 3600
+    _refuse_no_report(observations, valid[0] - around, valid[-1] + around, window, cycle)
     numbers = np.arange(len(observations.stations))
     tolerance = observations.tolerances(rules, step_hours) * 3600
     reasons = quality.judged(observations.reports, variables)
     at = _position_in(forecast.time, valid)
-    result = Candidates(valid, {}, {}, {})
+    result = Candidates(valid, {}, {}, {}, {})
     speed_report: Array | None = None
     for name in sorted(wanted, key=lambda each: each != "wind_speed"):
         result.forecast[name] = np.where(at >= 0, forecast.values[name][:, at], np.nan)  # type: ignore[index]
+        never = np.where(forecast.inside, HOLE, OUTSIDE)[:, None]
+        result.lack[name] = np.where(at >= 0, forecast.lack[name][:, at], never)  # type: ignore[index]
         if name not in observations.reports:
             result.observed[name] = np.full((len(numbers), len(valid)), np.nan)  # type: ignore[index]
             result.reason[name] = np.full((len(numbers), len(valid)), ledger.NO_OBSERVATION, dtype=object)  # type: ignore[index]
@@ -187,7 +252,7 @@ def _at_valid_times(
         values = observations.reports[name].to_numpy(dtype=float)
         good = ~np.isnan(values) & (reasons[name] == quality.GOOD)
         if name == "wind_gust":
-            observed, reason = _gusts(observations, values, good, numbers, valid, (step_hours or 1.0) * 3600)
+            observed, reason = _gusts(observations, values, reasons[name], numbers, valid, (step_hours or 1.0) * 3600)
         else:
             index: Array = _nearest(observations, good, numbers, valid, tolerance)
             if name == "wind_speed":
@@ -226,13 +291,13 @@ def _why_no_report(
     """Nothing where there is a report; else why: its quality, its distance in time, or that there was none."""
     result = np.full(index.shape, "", dtype=object)
     absent = index == NONE
-    everything = Reports(observations.number, observations.seconds)
-    near = everything.nearest(numbers, valid, tolerance)
+    telling = (~np.isnan(values) | (reasons != quality.GOOD)) & (reasons != quality.REPEATED)
+    near = _nearest(observations, telling, numbers, valid, tolerance)
     if name == "wind_direction" and speed_report is not None:
         near = np.where(speed_report == NONE, near, speed_report)
-    bad = np.where(near == NONE, "", reasons[near]) if len(reasons) else np.full(index.shape, "")
+    bad = np.where(near == NONE, "", reasons[near])
     half = (step_hours or 1.0) * 3600 / 2
-    wider = everything.nearest(numbers, valid, np.full(len(numbers), half))
+    wider = _nearest(observations, telling, numbers, valid, np.full(len(numbers), half))
     result[absent] = ledger.NO_OBSERVATION
     result[absent & (near == NONE) & (wider != NONE)] = ledger.OUTSIDE_TOLERANCE
     flagged = absent & (bad != "")
@@ -241,35 +306,47 @@ def _why_no_report(
 
 
 def _gusts(
-    observations: Observations, values: Array, good: Array, numbers: Array, valid: Array, step: float
+    observations: Observations, values: Array, reasons: Array, numbers: Array, valid: Array, step: float
 ) -> tuple[Array, Array]:
+    """The highest good gust of the step before each valid time; where there is none, why the last bad one is bad."""
     first, end = Reports(observations.number, observations.seconds).within_step(numbers, valid, step)
-    observed = highest_within(np.where(good, values, np.nan), first, end)
-    return observed, np.where(np.isnan(observed), ledger.NO_OBSERVATION, "").astype(object)
+    observed = highest_within(np.where(reasons == quality.GOOD, values, np.nan), first, end)
+    bad = ~np.isnan(values) & (reasons != quality.GOOD)
+    last = highest_within(np.where(bad, np.arange(len(values)), np.nan), first, end)
+    why = np.where(np.isnan(last), ledger.NO_OBSERVATION, reasons[np.nan_to_num(last).astype(int)])
+    return observed, np.where(np.isnan(observed), why, "").astype(object)
+
+
+def _refuse_no_report(observations: Observations, first: float, last: float, window: Window, cycle: datetime) -> None:
+    """Reports of another day are a mistake, not a night without observations."""
+    if not ((observations.seconds >= first) & (observations.seconds <= last)).any():
+        span = _span(observations.seconds.astype("datetime64[s]"))
+        raise BadInput(f"{observations.name}: no report in the window {window.describe(cycle)}; they are of {span}")
 
 
 def _at_observation_times(
     forecast: Forecast,
     observations: Observations,
     *,
+    times: Sequence[datetime],
     cycle: datetime,
     window: Window,
     rules: MatchingRules,
     variables: Mapping[str, Variable],
     wanted: Sequence[str],
 ) -> Candidates:
-    """The model linear in time at each report; winds as components, so that degrees are never interpolated."""
-    times = np.unique(observations.seconds)
-    times = np.array([each for each in times if window.contains(datetime.fromtimestamp(float(each), UTC), cycle)])
-    if not len(times):
-        raise BadInput(f"{observations.name}: no report in the window {window.describe(cycle)}")
+    """The model linear in time at each report; directions as components, so that degrees are never interpolated."""
+    moments = np.unique(observations.seconds)
+    inside = [window.contains(datetime.fromtimestamp(float(each), UTC), cycle) for each in moments]
+    moments = moments[np.array(inside, dtype=bool)]
+    if not len(moments):
+        _refuse_no_report(observations, np.inf, np.inf, window, cycle)
     reasons = quality.judged(observations.reports, variables)
-    step = step_of(_from_seconds(forecast.time), window, cycle).hours or 0.0
-    interpolated = _linear(forecast, times.astype(float), step * 3600)
-    result = Candidates(times, interpolated, {}, {}, {})
-    column: Array = np.searchsorted(times, observations.seconds)
-    here = (column < len(times)) & (times[np.minimum(column, len(times) - 1)] == observations.seconds)
-    shape = (len(observations.stations), len(times))
+    interpolated, lack = _linear(forecast, moments.astype(float), _own_step(times, window, cycle) * 3600)
+    result = Candidates(moments, interpolated, lack, {}, {}, {})
+    column: Array = np.searchsorted(moments, observations.seconds)
+    here = (column < len(moments)) & (moments[np.minimum(column, len(moments) - 1)] == observations.seconds)
+    shape = (len(observations.stations), len(moments))
     for name in wanted:
         observed = np.full(shape, np.nan)
         reason = np.full(shape, ledger.NO_OBSERVATION, dtype=object)
@@ -287,24 +364,23 @@ def _at_observation_times(
     return result
 
 
-def _linear(forecast: Forecast, times: Array, longest: float) -> dict[str, Array]:
-    """Values between two model times that are a step apart; none beyond them, none across a hole."""
+def _linear(forecast: Forecast, times: Array, longest: float) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Values between two model times that are a step apart, and what they lack; none beyond, none across a hole."""
     model = forecast.time.astype(float)
-    right = np.clip(np.searchsorted(model, times, side="left"), 1, max(1, len(model) - 1))
-    if len(model) == 1:
-        equal = times == model[0]
-        return {name: np.where(equal, values[:, [0]], np.nan) for name, values in forecast.values.items()}
-    left = right - 1
+    right = np.minimum(np.searchsorted(model, times, side="left"), len(model) - 1)
+    left = np.where(times < model[right], np.maximum(right - 1, 0), right)  # a model time needs no other
     gap = model[right] - model[left]
-    share = (times - model[left]) / gap
-    usable = (share >= 0) & (share <= 1) & (gap <= longest + 1e-6)
+    share = np.divide(times - model[left], gap, out=np.zeros(len(times)), where=gap > 0)
+    usable = (times >= model[left]) & (times <= model[right]) & (gap <= longest + 1e-6)
 
     def between(values: Array) -> Array:
-        mixed = (1 - share) * np.where(share == 1, 0.0, values[:, left]) + share * np.where(
-            share == 0, 0.0, values[:, right]
-        )
+        mixed = (1 - share) * values[:, left] + share * np.where(share == 0, 0.0, values[:, right])
         return np.where(usable, mixed, np.nan)
 
+    never = np.where(forecast.inside, HOLE, OUTSIDE)[:, None]
+    lack = {
+        name: np.where(usable, np.maximum(each[:, left], each[:, right]), never) for name, each in forecast.lack.items()
+    }
     result = {name: between(values) for name, values in forecast.values.items() if name != "wind_direction"}
     if "wind_direction" in forecast.values:
         speed = forecast.values.get("wind_speed")
@@ -312,29 +388,26 @@ def _linear(forecast: Forecast, times: Array, longest: float) -> dict[str, Array
         weight = np.ones_like(direction) if speed is None else speed
         _, turned = speed_and_direction(*(between(each) for each in components(weight, direction)))
         result["wind_direction"] = turned
-    return result
+    return result, lack
 
 
-def _table(
-    found: Candidates, observations: Observations, inside: Array, wanted: Sequence[str], rules: MatchingRules
-) -> pd.DataFrame:
+def _table(found: Candidates, observations: Observations, wanted: Sequence[str], rules: MatchingRules) -> pd.DataFrame:
     """The candidates as the long table that all matching ends in."""
     stations = observations.stations
     excluded = quality.positions(stations, rules.exclude)
-    outside = ~inside
     names = pd.Categorical(stations["station"], categories=stations["station"])
     valid = pd.to_datetime(found.time.astype(np.int64), unit="s", utc=True)
     parts = []
     for name in sorted(wanted):
         reason = found.reason[name].copy()
         forecast, observed = found.forecast[name], found.observed[name]
-        usable = reason == ""
-        reason[usable & np.isnan(forecast)] = ledger.NO_FORECAST
-        reason[usable & outside[:, None]] = ledger.OUTSIDE_GRID
+        lacking = (reason == "") & np.isnan(forecast)
+        reason[lacking] = LACK[np.maximum(found.lack[name], HOLE)][lacking]
+        reason[found.lack[name] == OUTSIDE] = ledger.OUTSIDE_GRID  # whatever was observed there
         reason[(excluded != quality.GOOD), :] = excluded[excluded != quality.GOOD][:, None]
         reason[reason == ""] = ledger.PAIR
         # What is left out for another reason than a hole in the model asks nothing of the model (D-17).
-        kept = np.isin(reason, [ledger.PAIR, ledger.NO_FORECAST])
+        kept = (reason == ledger.PAIR) | (reason == ledger.NO_FORECAST) | (reason == ledger.BAD_FORECAST)
         asked = found.asked.get(name, np.ones(reason.shape, dtype=bool))
         row, column = np.nonzero(asked)
         parts.append(
@@ -365,7 +438,7 @@ def _how(
     """How it was matched, for the card."""
     heights = sorted({float(each) for each in observations.stations["height"].dropna()})
     wind = files.offers.get("wind_speed")
-    step = step_of(_from_seconds(forecast.time), window, cycle).hours
+    step = step_of(_times_around(files, window, cycle), window, cycle).hours
     how: dict[str, Any] = {
         "source": files.source,
         "files": len(files.files),
@@ -375,16 +448,27 @@ def _how(
         else f"{files.orientation.relative_to}-relative: {files.orientation.known_from}",
         "space": rules.space.describe(),
         "time": rules.describe_time(step),
+        "times": f"model {_span(files.times)}, reports {_span(observations.seconds.astype('datetime64[s]'))}",
         "height": rules.describe_height(wind.height if wind else None, heights),
         "stations": {"inside": int(forecast.inside.sum()), "outside": int((~forecast.inside).sum())},
-        "broken_files": {path.name: str(error) for path, error in files.broken.items()} | dict(forecast.broken),
-        "withheld": {name: str(error) for name, error in files.withheld.items()},
+        "broken_files": {path.name: _said(error, files) for path, error in files.broken.items()}
+        | dict(forecast.broken),
+        "withheld": {name: _said(error, files) for name, error in files.withheld.items()},
     }
     if wind and wind.height is not None and rules.roughness is None:
         others = [f"{each:g}" for each in heights if abs(each - wind.height) > 0.5]
         if others:
             sensors = ", ".join(others[:4])
             how["warning"] = f"winds are compared as they are: model at {wind.height:g} m, sensors at {sensors} m"
+    unknown = int(observations.stations["height"].isna().sum())
+    if wind and rules.roughness is not None and unknown:
+        how["warning"] = f"sensors of unknown height, compared as they are: {unknown} stations"
+    if rules.exclude:
+        absent = sorted(set(rules.exclude) - set(observations.stations["station"]))
+        how["excluded"] = ", ".join(rules.exclude) + (f" (not there: {', '.join(absent)})" if absent else "")
+    repeated = int(observations.reports.duplicated(["station", "time"]).sum())
+    if repeated:
+        how["repeated_reports"] = f"{repeated}, of which the first counts"
     gust = files.offers.get("wind_gust")
     if gust:
         how["gust"] = gust.statistic
@@ -399,8 +483,41 @@ def _domain(files: GridFiles) -> str:
     return f"{points} points, latitude {south} to {north}, longitude {west} to {east}"
 
 
+def _backdrop(files: GridFiles) -> Array | None:
+    """Every so many points of the grid with their height (missing where the files have none), edges included."""
+    surface = files.surfaces[0]
+    if len(surface.grid.shape) != 2:
+        return None  # a mesh has no rows and columns to draw
+    latitude, longitude = surface.grid.points()
+    height = np.full(latitude.shape, np.nan) if surface.terrain is None else surface.terrain
+    rows, columns = (np.unique(np.linspace(0, n - 1, min(n, COARSE)).round().astype(int)) for n in surface.grid.shape)
+    return np.stack([each.reshape(surface.grid.shape)[np.ix_(rows, columns)] for each in (latitude, longitude, height)])
+
+
+def _said(error: FirecardError, files: GridFiles) -> str:
+    """What an error says, files by their names only: the card holds no path of a machine."""
+    folders = {f"{path.parent}/" for path in (*files.broken, *(each.path for each in files.files))}
+    text = str(error)
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(folder, "")
+    return text
+
+
 def _ends(values: Array) -> tuple[float, float]:
     return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def _times_around(files: GridFiles, window: Window, cycle: datetime) -> list[datetime]:
+    """The model's times in the window and two on either side: they show its step there, however its files are cut."""
+    times = _datetimes(files.times)
+    first = bisect_left(times, window.earliest(cycle))
+    last = bisect_right(times, window.bounds(cycle)[1])
+    return times[max(0, first - 2) : last + 2]
+
+
+def _own_step(times: Iterable[datetime], window: Window, cycle: datetime) -> float:
+    """Hours between the model's own times, whatever step the case asks for; 0 where there is only one."""
+    return step_of(times, replace(window, step=None), cycle).hours or 0.0
 
 
 def _position_in(times: Array, wanted: Array) -> Array:
@@ -408,6 +525,11 @@ def _position_in(times: Array, wanted: Array) -> Array:
     index = np.searchsorted(times, wanted)
     safe = np.minimum(index, len(times) - 1)
     return np.where((index < len(times)) & (times[safe] == wanted), safe, -1)
+
+
+def _span(times: Array) -> str:
+    """The first and the last time, in words."""
+    return " to ".join(f"{np.datetime_as_string(each, unit='m')}Z" for each in (times.min(), times.max()))
 
 
 def _datetimes(times: Array) -> list[datetime]:

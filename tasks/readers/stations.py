@@ -2,8 +2,9 @@
 
 A row is one report. Columns: station, lat, lon, time; then either a column per variable with its unit in its name
 (`wind_speed [m/s]`, `wind_direction [deg]`, `temperature [degC]`) or the three columns variable, unit and value.
-Optional: elevation [m], network, height (of the sensor above ground, m) and averaging (minutes). Times are UTC as in
-tables of pairs. A direction may say VRB: the wind had none. An empty cell is missing.
+Optional: elevation (m), network, height (of the sensor above ground, m) and averaging (min), each with another unit in
+brackets if need be (`height [ft]`). Times are UTC as in tables of pairs, to the second. A direction may say VRB: the
+wind had none. An empty cell is missing.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ import numpy as np
 import pandas as pd
 
 from configs.rules import MatchingRules
+from configs.source import plain
 from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.sums import Array
 from metrics.variables import Variable
+from tasks.matching.quality import CODES
 from tasks.readers.tables import Rows, column, names, numbers, read_table, times
 
 WHAT = "a table of station reports"
 NEEDED = ("station", "lat", "lon", "time")
-OPTIONAL = ("elevation", "height", "averaging")
+OPTIONAL = {"elevation": "m", "height": "m", "averaging": "min"}
 LONG = ("variable", "unit", "value")
 HEADED = re.compile(r"^\s*([A-Za-z][A-Za-z0-9_]*)\s*\[(.*)\]\s*$")
 VARIABLE_WIND = "vrb"
@@ -64,7 +67,7 @@ def read_stations(paths: Sequence[Path], variables: Mapping[str, Variable]) -> O
     stations["network"] = stations["network"].fillna("") if "network" in stations else ""
     label = ", ".join(path.name for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     _refuse_moved(reports, label)
-    number = np.searchsorted(stations["station"].to_numpy(dtype=str), reports["station"].to_numpy(dtype=str))
+    number = pd.Index(stations["station"]).get_indexer(reports["station"])
     seconds = reports["time"].to_numpy("datetime64[s]").astype(np.int64)
     return Observations(label, stations, reports.drop(columns=keys), number, seconds)
 
@@ -83,16 +86,26 @@ def _read_file(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
     if missing:
         raise BadInput(
             f"{path}: the column {missing[0]!r} is missing; {WHAT} has {', '.join(NEEDED)} and columns such as"
-            f" 'wind_speed [m/s]', or variable, unit and value (found: {', '.join(found[:20])})"
+            f" 'wind_speed [m/s]', or variable, unit and value (found: {plain(', '.join(found), 200)})"
         )
+    repeated = [name for name in found if found.count(name) > 1]
+    if repeated:
+        raise BadInput(f"{path}: the column {plain(repr(repeated[0]), 80)} stands there twice")
     frame = pd.DataFrame({name: column(table, name, path) for name in NEEDED})
     if frame.empty:
         raise BadInput(f"{path}: there is a header but no row")
     rows = Rows(path)
     frame["station"] = names(frame["station"], "station", rows)
-    frame["time"] = times(frame["time"], "time", rows)
-    for name in ("lat", "lon", *(each for each in OPTIONAL if each in found)):
-        frame[name] = numbers(column(table, name, path) if name not in frame else frame[name], name, rows)
+    frame["time"] = times(frame["time"], "time", rows).dt.floor("s")
+    for name in ("lat", "lon"):
+        frame[name] = numbers(frame[name], name, rows)
+    for header in found:
+        name, unit = _name_and_unit(header)
+        if name in OPTIONAL and name not in variables:
+            if name in frame:
+                raise BadInput(f"{path}: {name} stands there twice")
+            values = numbers(column(table, header, path), header, rows)
+            frame[name] = _converted(values, unit or OPTIONAL[name], OPTIONAL[name], path, header)
     if "network" in found:
         frame["network"] = column(table, "network", path).astype(str).str.strip()
     if set(LONG) <= set(found):
@@ -123,7 +136,7 @@ def _from_wide(
         text = column(table, header, path)
         if name == "wind_direction":
             text, frame["variable_direction"] = _without_vrb(text)
-        frame[name] = _converted(numbers(text, header, rows), found[2], variables[name], path, header)
+        frame[name] = _measured(numbers(text, header, rows), found[2], variables[name], path, header)
     if "variable_direction" not in frame:
         frame["variable_direction"] = False
     return frame
@@ -139,7 +152,7 @@ def _from_long(
     text, varying = _without_vrb(column(table, "value", path))
     value = numbers(text, "value", rows)
     for (each, given), index in pd.DataFrame({"v": name, "u": unit}).groupby(["v", "u"], sort=True).indices.items():
-        value.iloc[index] = _converted(value.iloc[index], given, variables[each], path, f"value of {each}")
+        value.iloc[index] = _measured(value.iloc[index], given, variables[each], path, f"value of {each}")
     long = frame.assign(_name=name, _value=value, _vrb=varying & (name == "wind_direction"))
     # A repeated report stays one: the n-th value of a variable at a time belongs to the n-th report of that time.
     long["_nth"] = long.groupby(["station", "time", "_name"], sort=False).cumcount()
@@ -158,8 +171,21 @@ def _without_vrb(values: pd.Series) -> tuple[pd.Series, pd.Series]:
     return values.mask(varying, ""), varying
 
 
-def _converted(values: pd.Series, unit: str, variable: Variable, path: Path, header: str) -> pd.Series:
+def _name_and_unit(header: str) -> tuple[str, str]:
+    """The name before the brackets and the unit in them; no unit where there are none."""
+    found = HEADED.match(header)
+    return (found[1], found[2]) if found else (header, "")
+
+
+def _measured(values: pd.Series, unit: str, variable: Variable, path: Path, header: str) -> pd.Series:
+    """The values in the unit that is kept; a missing code (-9999 kt) stays what it is, for quality to see."""
+    kept = _converted(values, unit, variable.unit, path, header)
+    possible = (kept >= variable.lowest) & (kept <= variable.highest)
+    return kept.where(possible | ~values.isin(CODES), values)
+
+
+def _converted(values: pd.Series, unit: str, target: str, path: Path, header: str) -> pd.Series:
     try:
-        return pd.Series(convert(values.to_numpy(), unit, variable.unit), index=values.index)
+        return pd.Series(convert(values.to_numpy(), unit, target), index=values.index)
     except UnknownUnit as error:
         raise BadInput(f"{path}: column {header!r}: {error}") from None

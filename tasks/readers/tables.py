@@ -52,7 +52,9 @@ def read_table(path: Path, what: str) -> Any:
         if path.stat().st_size == 0:
             raise BadInput(f"{path}: is empty, expected {what} (CSV or Parquet)")
         if not path_is_text(path):
-            return pyarrow.parquet.read_table(path)
+            table = pyarrow.parquet.read_table(path)
+            str(table.column_names)  # names that are no text are found here, not on first use
+            return table
         one_by_one = pyarrow.csv.ReadOptions(use_threads=False)  # only then an error says which row it is about
         with pyarrow.csv.open_csv(path, read_options=one_by_one) as head:
             names = head.schema.names
@@ -66,7 +68,8 @@ def read_table(path: Path, what: str) -> Any:
         said = plain((str(error).splitlines() or [""])[0], 200)
         raise BadInput(f"{path}: cannot be read as {what}: {said}") from None
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+        said = error.strerror or (str(error).splitlines() or [""])[0]
+        raise BadInput(f"{path}: cannot be read: {plain(said, 200)}") from None
 
 
 def column(table: Any, name: str, path: Path) -> Any:
@@ -77,6 +80,7 @@ def column(table: Any, name: str, path: Path) -> Any:
             values = values.cast(values.type.value_type)
         if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
             values = values.cast(pa.string())
+        values.validate(full=True)  # text that is no text is found here, not on first use
         return values.to_pandas()
     except (pa.ArrowException, ValueError, KeyError, OverflowError) as error:  # the last three: times and their zones
         said = plain(str(error), 200)
@@ -104,7 +108,10 @@ def times(values: pd.Series, name: str, rows: Rows) -> pd.Series:
         zones = text.str.extract(ZONE, expand=False).fillna("")
         first = zones.iloc[0] or "none"
         rows.refuse(zones != zones.iloc[0], name, values, f"mixed time zones: the first row has {first!r}")
-    rows.refuse(~parsed.between(FIRST, LAST), name, values, "expected a time between 1900 and 2200")
+    beyond = ~parsed.between(FIRST, LAST)
+    if beyond.any():
+        written = parsed.dt.tz_localize(None).to_numpy().astype(str)  # pandas cannot write all that it can hold
+        rows.refuse(beyond, name, written, "expected a time between 1900 and 2200")
     return parsed.dt.as_unit("ns").dt.floor("us")  # what Python's own times can hold
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -210,3 +211,8 @@ def read_sums(path: Path, instances: Mapping[str, Instance]) -> dict[str, Reduce
             fault=str(meta[name]["fault"]),
         )
     return result
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """The long table as it was written."""
+    return pyarrow.parquet.read_table(path).to_pandas()

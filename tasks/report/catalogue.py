@@ -17,13 +17,14 @@ def catalogue_rows(kpis: Iterable[Kpi]) -> list[dict[str, Any]]:
             "id": kpi.id,
             "title": kpi.title,
             "category": kpi.category,
-            "type": "binding" if kpi.variable else "template",
-            "variable": kpi.variable or f"any {kpi.kind}",
+            "family": kpi.family,
+            "type": "template" if kpi.family == "weather" or kpi.parameters else "instance",
+            "variable": (kpi.variable or f"any {kpi.kind}") if kpi.family == "weather" else None,
             "unit": kpi.unit,
             "best": kpi.best,
             "worst": kpi.worst,
             "aggregate": kpi.aggregate,
-            "period": kpi.period,
+            "period": kpi.period if kpi.family == "weather" else None,
             "parameters": [
                 {
                     "name": each.name,
@@ -45,18 +46,22 @@ def catalogue_text(kpis: Iterable[Kpi]) -> str:
     """Every KPI in a few lines."""
     lines = []
     for row in catalogue_rows(kpis):
+        period = [PERIODS[row["period"]]] if row["period"] else []
+        parameters = [*period, *map(_parameter, row["parameters"])]
         unit = {"variable": "the variable's unit", "1": "no unit"}.get(row["unit"], row["unit"])
         lines += [
             row["id"],
             f"  {row['title']}  ({row['category']})",
             f"  {row['description']}",
             f"  formula     {row['formula']}",
-            f"  variable    {row['variable']}",
-            f"  unit        {unit}; best {row['best']:g}, worst {row['worst']}; {row['aggregate']}",
-            f"  parameters  {'; '.join([PERIODS[row['period']], *map(_parameter, row['parameters'])])}",
+            *([f"  variable    {row['variable']}"] if row["variable"] else []),
+            f"  unit        {unit}; best {row['best']:g}, worst {row['worst']}",
+            f"  parameters  {'; '.join(parameters) or 'none'}",
             "",
         ]
-    lines.append("A template takes `variable:` from the case. Every KPI can be `aggregate: stations` or `pooled`.")
+    lines.append(
+        "At weather stations a template takes `variable:` from the case, and every KPI can be `aggregate: pooled`."
+    )
     return "\n".join(lines)
 
 

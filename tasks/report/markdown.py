@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tasks.report.words import (
+    command,
     emoji,
     headline,
     ledger_lines,
@@ -18,6 +19,10 @@ from tasks.report.words import (
     value_text,
 )
 
+if TYPE_CHECKING:
+    from tasks.report.plots import Picture
+
+MOST_BYTES = 500_000  # of an artifact
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&])")
 
 
@@ -26,8 +31,34 @@ def escape(text: Any) -> str:
     return SPECIAL.sub(r"\\\1", printable(str(text)))
 
 
-def markdown_card(record: Mapping[str, Any]) -> str:
-    """The whole card."""
+def markdown_card(record: Mapping[str, Any], pictures: Sequence[Picture] = (), sections: Sequence[str] = ()) -> str:
+    """The whole card with pictures and the sections of its families; pictures that would be too much are dropped."""
+    before, after = _before(record), _after(record, sections)
+    room = MOST_BYTES - sum(len(line.encode()) + 1 for line in (*before, *after)) - 1000  # for what is said of the rest
+    shown, dropped = [], []
+    for each in pictures:
+        line = f"![{escape(each.alt)}]({each.uri})"
+        room -= len(line.encode()) + 2
+        if room >= 0:
+            shown += [line, ""]
+        else:
+            room += len(line.encode()) + 2
+            dropped.append(each.alt)
+    if dropped:
+        shown += [f"Left out here, to stay below {MOST_BYTES // 1000} kB: {escape('; '.join(dropped)[:600])}", ""]
+    return _cut("\n".join([*before, *shown, *after]))
+
+
+def _cut(text: str) -> str:
+    """A card that is too long even without pictures ends early, and says so."""
+    if len(text.encode()) <= MOST_BYTES:
+        return text
+    said = f"\n\nCut here, to stay below {MOST_BYTES // 1000} kB; card.html has the rest.\n"
+    return text.encode()[: MOST_BYTES - len(said)].decode(errors="ignore").rsplit("\n", 1)[0] + said
+
+
+def _before(record: Mapping[str, Any]) -> list[str]:
+    """What ten seconds are for."""
     lines = [
         f"# {escape(headline(record))}",
         "",
@@ -51,11 +82,16 @@ def markdown_card(record: Mapping[str, Any]) -> str:
         for kpi in group["kpis"]:
             coverage = "–" if kpi["coverage"] is None else f"{kpi['coverage']:.1%}"
             lines.append(
-                f"| {escape(kpi['id'])} | {escape(kpi['name'])} | {escape(value_text(kpi))} | {kpi['text']} |"
+                f"| {escape(kpi['id'])} | {escape(kpi['name'])} | {escape(value_text(kpi))} |"
+                f" {emoji(kpi['score'])} {kpi['text']} |"
                 f" {kpi['n']} | {kpi['stations']['used']}/{kpi['stations']['total']} | {coverage} |"
             )
-    lines += ["", "## Pairs", "", *(f"- {escape(line)}" for line in ledger_lines(record)), ""]
-    lines += ["<details><summary>How it was scored</summary>", ""]
+    return [*lines, "", "## Pairs", "", *(f"- {escape(line)}" for line in ledger_lines(record)), ""]
+
+
+def _after(record: Mapping[str, Any], sections: Sequence[str]) -> list[str]:
+    """What the families say, and how the values became scores."""
+    lines = [*sections, *([""] if sections else []), "<details><summary>How it was scored</summary>", ""]
     for group in record["groups"]:
         for kpi in group["kpis"]:
             how = normalisation_text(kpi["normalisation"], kpi["unit"])
@@ -63,8 +99,7 @@ def markdown_card(record: Mapping[str, Any]) -> str:
                 f"- {escape(kpi['id'])}: {how}, weight {kpi['weight']:g}"
                 f" in group {escape(group['name'])} ({group['weight']:g})"
             )
-    lines += ["", "</details>", ""]
-    return "\n".join(lines)
+    return [*lines, "", "</details>", "", f"To make it again: {escape(command(record))}", ""]
 
 
 def kpi_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:

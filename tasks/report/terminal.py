@@ -36,6 +36,33 @@ def print_cards(records: Sequence[Mapping[str, Any]]) -> None:
         console.print()
 
 
+def print_rankings(records: Sequence[Mapping[str, Any]]) -> None:
+    """The models in order, under each scheme."""
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console.width = 110
+    for record in records:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column(Text(f"Ranking {record['case']} agg. {record['scheme']}", style="bold"), no_wrap=True)
+        table.add_column("score", justify="right")
+        for name in ("won", "card", "decided by"):
+            table.add_column(name)
+        for each in record["models"]:
+            card = each["own"]["text"] + (" (partial)" if each["own"]["partial"] else "")
+            table.add_row(
+                Text(f"#{each['rank']} {printable(each['model'])}"),
+                _score(each["score"], each["text"]),
+                each["won"],
+                card,
+                each["decided_by"] or "",
+            )
+        console.print(table)
+        console.print(Text(f"  by {', then '.join(record['by'])}", style="dim"))
+        for line in record["remarks"]:
+            console.print(Text(f"  ! {printable(line)}", style="yellow"))
+        console.print()
+
+
 def _card(record: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(Text(printable(headline(record)), style="bold"), overflow="ellipsis", no_wrap=True)

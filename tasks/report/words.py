@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,6 +73,19 @@ def remarks(record: Mapping[str, Any]) -> list[str]:
             for flag in kpi["flags"]:
                 said.setdefault(flag, []).append(kpi["id"])
     return lines + [f"{', '.join(ids)}: {flag}" for flag, ids in said.items()]
+
+
+def command(record: Mapping[str, Any]) -> str:
+    """The command that makes this card again."""
+    case, model = (shlex.quote(printable(each)) for each in (record["provenance"]["case"]["name"], record["model"]))
+    when = record["cycle"].removesuffix("Z").removesuffix(":00")
+    return f"firecard run {case} --cycle {when} --model {model} --scheme {record['scheme']}"
+
+
+def size_text(size: float) -> str:
+    """A number of bytes as people say it."""
+    steps = max(0, min(4, (len(f"{size:.0f}") - 1) // 3))
+    return f"{size / 1000**steps:.3g} {('bytes', 'kB', 'MB', 'GB', 'TB')[steps]}"
 
 
 def ledger_lines(record: Mapping[str, Any]) -> list[str]:

@@ -56,5 +56,23 @@ def test_the_page_shows_the_numbers_of_the_record(browser, folder: Path, width: 
     )
     assert bars == pytest.approx([float(text) for text in expected], abs=1.0)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    loaded = page.locator("img").evaluate_all(
+        "pictures => Promise.all(pictures.map(async each => { await each.decode(); return [each.naturalWidth, each.alt,"
+        " each.getBoundingClientRect().right, each.getBoundingClientRect().width] }))"
+    )
+    assert len(loaded) == 5  # map, two series, error by lead, rose
+    assert all(natural > 0 and alt and right <= width and shown > 200 for natural, alt, right, shown in loaded)
+    for variable, entry in record["ledger"].items():
+        assert f"{entry['pairs']} of {entry['candidates']} became pairs" in page.inner_text("#ledger"), variable
+    stacks = page.locator("#ledger .stack").evaluate_all(
+        "stacks => stacks.map(stack => [...stack.children].map(part => part.getBoundingClientRect().width)"
+        ".map(part => 100 * part / stack.getBoundingClientRect().width))"
+    )
+    for parts, entry in zip(stacks, record["ledger"].values(), strict=True):
+        counts = [entry["pairs"], *entry["left_out"].values()]
+        assert sorted(parts) == pytest.approx(sorted(100 * each / entry["candidates"] for each in counts), abs=0.5)
+    assert page.inner_text("#command") == "firecard run demo.yaml --cycle 2026-11-17T00 --model hrrr --scheme A"
+    worst = record["reports"]["weather"]["stations"][0]
+    assert page.locator("#stations td.name").first.inner_text() == worst["name"]
     assert said == []
     page.close()

@@ -122,7 +122,7 @@ def test_run_writes_cards_that_follow_their_schema(
     assert written == {(record["model"], record["scheme"]): record for record in printed}
     assert set(written) == {(model, scheme) for model in ("perfect", "strong") for scheme in "AB"}
     folder = tmp_path / "out" / "HAND-A" / "2026-11-17T00" / "strong"
-    assert {path.name for path in folder.iterdir()} == {"card.json", "card.md", "card.html", "ledger.csv"}
+    assert {path.name for path in folder.iterdir()} == {"card.json", "card.md", "card.html", "card.pdf", "ledger.csv"}
     assert (folder / "ledger.csv").read_text().splitlines() == [
         "station,variable,reason,count",
         "007,wind_direction,pair,4",

@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from flows.cli import app
 from flows.demo import CYCLE, write_demo
 from flows.evaluate import evaluate
 from metrics.errors import FirecardError
@@ -85,3 +87,14 @@ def test_a_cluster_that_is_not_there_is_told_to_the_user(night: Path, tmp_path: 
     with pytest.raises(FirecardError, match=r"model 'hrrr': the Dask scheduler at tcp://127.0.0.1:1 does not answer"):
         scored(night, tmp_path, "tcp://127.0.0.1:1")
     assert not list(tmp_path.glob("DEMO-*"))
+
+
+def test_a_place_that_is_none_is_refused_at_the_front_door(night: Path, monkeypatch: pytest.MonkeyPatch):
+    said = (
+        "firecard: dask: 'nowhere' is no place to compute; expected auto, loop, threads, processes or tcp://host:port"
+    )
+    done = CliRunner().invoke(app, ["run", str(night), "--dask", "nowhere"])
+    assert (done.exit_code, done.stderr.strip()) == (1, said)
+    monkeypatch.setenv("FIRECARD_DASK", "nowhere")
+    done = CliRunner().invoke(app, ["run", str(night)])
+    assert (done.exit_code, done.stderr.strip()) == (1, said)

@@ -73,7 +73,7 @@ def test_the_same_inputs_give_the_same_bytes(hand_case: HandCase, tmp_path: Path
     case = hand_case()
     for out in (tmp_path / "one", tmp_path / "two"):
         evaluate(case, CYCLE, out=out)
-    for name in ("card.json", "card.md", "card.html", "ledger.csv"):
+    for name in ("card.json", "card.md", "card.html", "card.pdf", "ledger.csv"):
         one, two = (tmp_path / each / "HAND-A" / "2026-11-17T00" / "strong" / name for each in ("one", "two"))
         assert one.read_bytes() == two.read_bytes(), name
 

@@ -116,6 +116,8 @@ SEAM = [
     pytest.param(180, 0, -180, id="half turn takes the negative end"),
     pytest.param(0, 180, -180, id="half turn the other way too"),
     pytest.param(-180, 0, -180, id="already at the seam"),
+    pytest.param(180.25, 0, -179.75, id="just over"),
+    pytest.param(-180.25, 0, 179.75, id="just under"),
     pytest.param(360, 0, 0, id="a whole turn is none"),
     pytest.param(350, 10, -20, id="across north"),
     pytest.param(179.5, -179.5, -1, id="across south"),
@@ -140,10 +142,13 @@ def test_a_hair_on_either_side_of_the_seam():
     assert_same_sums(found, DirectionSums.of(forecast, np.zeros_like(forecast), dim=-1))
 
 
-def test_opposite_winds_are_biased_by_minus_180():
-    forecast, observed = np.full((2, 288), 90.0), np.full((2, 288), 270.0)
-    for each in (kernels.direction_sums(forecast, observed), kernels.direction_sums(observed, forecast)):
-        assert each.bias().tolist() == [-180, -180]
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_opposite_winds_are_biased_by_minus_180(dtype):
+    forecast = np.arange(361, dtype=dtype)[:, None]
+    for observed in (forecast + 180, forecast - 180, (forecast + 180) % 360):
+        found = kernels.direction_sums(forecast, observed)
+        assert set(found.sine <= 0) == {True}  # of -180, not of 180
+        assert set(found.bias()) == {-180.0}
 
 
 def test_a_long_series_is_as_exact_as_a_short_one():

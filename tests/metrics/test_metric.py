@@ -7,12 +7,24 @@ from types import ModuleType
 
 import pytest
 
-from metrics import circular, confusion, continuous, exceedance
+from metrics import circular, confusion, continuous, exceedance, extraction, severity, survival
 from metrics.kpis.catalogue import METRICS
 
-FAMILIES = (continuous, circular, exceedance, confusion)
+FAMILIES = (continuous, circular, exceedance, confusion, severity, survival, extraction)
+SEVERITY_STEPS = ("class_matrix", "collapsed", "dice_of", "zone_areas", "no_event", "event_only")
+SURVIVAL_STEPS = ("pair_counts", "outcome", "penalised", "decrease", "violates", "repaired", "calibration")
+EXTRACTION_STEPS = ("classify", "codes", "extraction_counts", "macro", "overall", "check_fields", "check_overall")
 # Public, but steps towards a metric rather than a number of their own.
-STEPS = {"components", "exceedance", "binary_counts", "matrix", "undefined"}
+STEPS = {
+    "components",
+    "exceedance",
+    "binary_counts",
+    "matrix",
+    "undefined",
+    *SEVERITY_STEPS,
+    *SURVIVAL_STEPS,
+    *EXTRACTION_STEPS,
+}
 
 
 def public_functions(module: ModuleType) -> set[str]:

@@ -225,7 +225,7 @@ WRONG = [
     pytest.param("valid_time", "2026-11-17T02:00+01:00", ["mixed time zones", "+01:00"], id="another zone"),
     pytest.param("valid_time", "2026-11-17T02:00+00:00", ["mixed time zones"], id="the same zone, written otherwise"),
     pytest.param("valid_time", "2026-11-17T02:00-08", ["mixed time zones", "-08"], id="hours for a zone"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("column", "value", "words"), WRONG)
@@ -468,10 +468,10 @@ WRONG_PARQUET = [
         {"valid_time": pa.array([SIX, None], pa.timestamp("s"))}, ["row 2, column 'valid_time'", "NaT"], id="no time"
     ),
     pytest.param(
-        {"valid_time": pa.array([SIX, None], pa.timestamp("s", "UTC"))}, ["row 2, column 'valid_time'"], id="no time, UTC"
+        {"valid_time": pa.array([SIX, None], pa.timestamp("s", "UTC"))}, ["row 2", "'valid_time'"], id="no time, UTC"
     ),
     pytest.param(
-        {"cycle": pa.array([0, 2**59], pa.timestamp("s"))}, ["row 2, column 'cycle'", "between 1900"], id="far away"
+        {"cycle": pa.array([0, 2**58], pa.timestamp("ms"))}, ["row 2, column 'cycle'", "between 1900"], id="far away"
     ),
     pytest.param({"cycle": pa.array([1.0, 2.0])}, ["row 1, column 'cycle'", "ISO 8601"], id="number for a time"),
     pytest.param({"cycle": pa.array([None, None])}, ["row 1, column 'cycle'"], id="no times"),
@@ -480,7 +480,7 @@ WRONG_PARQUET = [
     pytest.param({"forecast": pa.array([1.0, -np.inf])}, ["row 2, column 'forecast'", "finite"], id="inf"),
     pytest.param({"lat": pa.array([39.0, None])}, ["row 2, column 'lat'", "between -90"], id="no lat"),
     pytest.param({"station": pa.array([b"a", b"\xff"])}, ["column 'station'", "cannot be read"], id="bytes"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("columns", "words"), WRONG_PARQUET)
@@ -503,11 +503,14 @@ def test_a_parquet_file_takes_nothing_from_its_folder(tmp_path):
 
 def table_or_refused(path: Path) -> None:
     """A table, or `BadInput` with the file's name; anything else fails."""
+    message = ""
     try:
         table = read_pairs(path, VARIABLES)
     except BadInput as error:
-        assert str(error).startswith(str(path))
-        assert str(error).isprintable()
+        message = str(error)
+    if message:
+        assert message.startswith(f"{path}: ")
+        assert message.isprintable()
         return
     assert not table[["lat", "lon", "cycle", "valid_time", "station", "variable"]].isna().any().any()
     assert np.isfinite(table[["forecast", "observed"]].to_numpy(na_value=0.0)).all()

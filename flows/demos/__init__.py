@@ -1,0 +1,1 @@
+"""Made-up inputs with known answers, one file a family."""

@@ -1,0 +1,281 @@
+"""Rasters of class codes: GeoTIFF (with the extra `raster`), NetCDF, and plain arrays (.npy). Read piece by piece.
+
+Codes come as uint8. A raster stored as uint8 is read as it stands; any other type is looked at cell by cell: a fraction
+such as 3.7 is no class and refused, a missing cell becomes `NO_DATA`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from configs.source import plain
+from metrics.errors import BadInput
+from metrics.severity import HIGHEST
+from tasks.readers.hdf import File, opened
+
+Codes: TypeAlias = NDArray[np.uint8]
+Affine: TypeAlias = tuple[float, float, float, float, float, float]
+
+NO_DATA, OUTSIDE = 255, 254  # marks above every class code; a raster's own no-data value stays what it is
+MAGIC = {
+    **dict.fromkeys((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), "geotiff"),
+    **dict.fromkeys((b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF"), "netcdf"),
+    b"\x93NUM": "array",
+}
+DEGREES = "EPSG:4326"
+
+
+class Raster(ABC):
+    """One raster: its shape, where it lies, and its codes by piece.
+
+    `affine` is (a, b, c, d, e, f) with x = a·column + b·row + c and y = d·column + e·row + f at cell corners; None
+    without georeference. `crs` is text that pyproj understands; None where the file does not say.
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    affine: Affine | None = None
+    crs: str | None = None
+    nodata: frozenset[int] = frozenset()
+
+    @abstractmethod
+    def _read(self, rows: slice, columns: slice) -> NDArray[Any]:
+        """The stored values."""
+
+    def read(self, rows: slice, columns: slice) -> Codes:
+        """Codes of a piece."""
+        return self._as_codes(self._read(rows, columns))
+
+    def _as_codes(self, values: NDArray[Any]) -> Codes:
+        if values.dtype == np.uint8:
+            return values
+        if values.dtype.kind not in "iufb":
+            raise BadInput(f"{self.path}: holds {values.dtype}, expected class codes")
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)
+        for each in self._stored_nodata():
+            missing |= values == each
+        known = np.where(missing, 0, values)
+        for wrong, why in (
+            (known != np.rint(known), "is no class: classes are whole numbers"),
+            ((known < 0) | (known > HIGHEST), f"is no class: classes are 0 to {HIGHEST}"),
+        ):
+            if wrong.any():
+                raise BadInput(
+                    f"{self.path}: the value {known[wrong][0]:g} {why} ({int(wrong.sum())} such cells in a block)"
+                )
+        codes = known.astype(np.uint8)
+        codes[missing] = NO_DATA
+        return codes
+
+    def _stored_nodata(self) -> tuple[float, ...]:
+        return ()
+
+    def close(self) -> None:  # noqa: B027  # most have nothing to let go of
+        """Let go of the file."""
+
+    def describe(self) -> str:
+        """Shape and place in words."""
+        text = f"{self.shape[0]}×{self.shape[1]} cells"
+        if self.affine is None:
+            return f"{text}, no georeference"
+        return f"{text} of {abs(self.affine[0]):.6g}×{abs(self.affine[4]):.6g}, {self.crs_name()}"
+
+    def crs_name(self) -> str:
+        """The projection's name."""
+        if self.crs is None:
+            return "no projection"
+        from pyproj import CRS
+
+        return str(CRS.from_user_input(self.crs).name)
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind of raster that the first bytes say; None where it is none."""
+    if path.is_dir():
+        return None
+    with path.open("rb") as file:
+        return MAGIC.get(file.read(4))
+
+
+@contextmanager
+def opened_raster(path: Path, source: str | None, options: Mapping[str, Any]) -> Iterator[Raster]:
+    """The raster, open for reading by pieces."""
+    if path.is_dir():
+        raise BadInput(f"{path}: is a directory, expected a raster (GeoTIFF, NetCDF or .npy)")
+    kind = source if source in ("geotiff", "netcdf", "array") else kind_of(path)
+    if kind is None:
+        raise BadInput(f"{path}: is no raster that firecard reads; expected GeoTIFF, NetCDF or .npy")
+    if kind == "netcdf":
+        with opened(path) as file:
+            yield NetcdfRaster(file, options.get("variable"))
+        return
+    raster: Raster = GeotiffRaster(path, int(options.get("band") or 1)) if kind == "geotiff" else ArrayRaster(path)
+    try:
+        yield raster
+    finally:
+        raster.close()
+
+
+class ArrayRaster(Raster):
+    """A two-dimensional array as numpy writes it; it says nothing about where it lies."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise BadInput(f"{path}: cannot be read as an array (.npy): {plain(str(error), 200)}") from None
+        if self._array.ndim != 2 or not self._array.size:
+            raise BadInput(f"{path}: has shape {self._array.shape}, expected rows × columns")
+        self.shape = (int(self._array.shape[0]), int(self._array.shape[1]))
+        if self._array.dtype != np.uint8:
+            self.nodata = frozenset({NO_DATA})
+
+    def _read(self, rows: slice, columns: slice) -> NDArray[Any]:
+        return np.ascontiguousarray(self._array[rows, columns])
+
+
+class NetcdfRaster(Raster):
+    """One variable of a NetCDF file with evenly spaced coordinates."""
+
+    def __init__(self, file: File, variable: str | None) -> None:
+        self._file, self.path = file, file.path
+        self._name = self._chosen(variable)
+        shape = file.shape(self._name)
+        if len(shape) < 2 or any(each != 1 for each in shape[:-2]) or not all(shape):
+            raise BadInput(f"{self.path}: {self._name} has shape {shape}, expected rows × columns")
+        self._leading = (0,) * (len(shape) - 2)
+        self.shape = (int(shape[-2]), int(shape[-1]))
+        attributes = file.attributes(self._name)
+        packed = {"scale_factor", "add_offset", "valid_min", "valid_max", "valid_range", "_Unsigned"} & set(attributes)
+        stored = file.read(self._name, *self._leading, slice(0, 1), slice(0, 1)).dtype
+        self._plain = not packed and stored == np.uint8
+        if self._plain:
+            self.nodata = frozenset(
+                int(code)
+                for key in ("_FillValue", "missing_value")
+                if key in attributes
+                for code in np.ravel(attributes[key])
+            )
+        else:
+            self.nodata = frozenset({NO_DATA})
+        self._locate()
+
+    def _chosen(self, variable: str | None) -> str:
+        """The variable that the case names, or the only one that is a map."""
+        if variable is not None:
+            if variable not in self._file.names:
+                raise BadInput(f"{self.path}: no variable {variable!r}; variables: {', '.join(self._file.names[:12])}")
+            return variable
+        maps = [each for each in self._file.names if len(self._file.shape(each)) >= 2]
+        coordinates = {"lat", "lon", "latitude", "longitude", "xlat", "xlong"}
+        maps = [each for each in maps if each.lower() not in coordinates and not each.endswith(("_bnds", "_bounds"))]
+        if len(maps) != 1:
+            found = ", ".join(maps[:8]) or "none"
+            raise BadInput(f"{self.path}: expected one map, found {found}: say `variable:` in the case")
+        return maps[0]
+
+    def _locate(self) -> None:
+        names = self._file.dims(self._name)[-2:]
+        if not all(
+            each in self._file.names and self._file.shape(each) == (n,)
+            for each, n in zip(names, self.shape, strict=True)
+        ):
+            return
+        edges = []
+        for name in names:
+            values = self._file.values(name)
+            step = (values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else math.nan
+            if (
+                not np.isfinite(values).all()
+                or step == 0
+                or (len(values) > 1 and np.ptp(np.diff(values)) > 1e-3 * abs(step))
+            ):
+                raise BadInput(f"{self.path}: the coordinate {name!r} is not evenly spaced")
+            edges.append((float(values[0]), float(step)))
+        (top, down), (left, right) = edges
+        if math.isnan(down) or math.isnan(right):
+            return  # one row or column has no spacing
+        self.affine = (right, 0.0, left - right / 2, 0.0, down, top - down / 2)
+        self.crs = self._projection(names)
+
+    def _projection(self, names: tuple[str, ...]) -> str | None:
+        from pyproj import CRS
+        from pyproj.exceptions import CRSError
+
+        mapping = self._file.text(self._name, "grid_mapping")
+        if mapping and mapping in self._file.names:
+            stated = self._file.text(mapping, "crs_wkt") or self._file.text(mapping, "spatial_ref")
+            try:
+                if stated:
+                    return str(CRS.from_user_input(stated).to_wkt())
+                return str(CRS.from_cf(dict(self._file.attributes(mapping))).to_wkt())
+            except (CRSError, KeyError, ValueError, TypeError) as error:
+                raise BadInput(
+                    f"{self.path}: the projection {mapping!r} cannot be understood: {plain(str(error), 160)}"
+                ) from None
+        units = [self._file.text(each, "units") for each in names]
+        return DEGREES if units[0].startswith("degree") and units[1].startswith("degree") else None
+
+    def _read(self, rows: slice, columns: slice) -> NDArray[Any]:
+        index: tuple[int | slice, ...] = (*self._leading, rows, columns)
+        return self._file.read(self._name, *index) if self._plain else self._file.values(self._name, *index)
+
+
+class GeotiffRaster(Raster):
+    """One band of a GeoTIFF; no other format, no file beside it."""
+
+    def __init__(self, path: Path, band: int) -> None:
+        try:
+            rasterio = import_module("rasterio")
+        except ImportError:
+            raise BadInput(
+                f"{path}: reading GeoTIFF needs the extra `raster`: pip install 'firecard[raster]'"
+            ) from None
+        self.path, self._band = path, band
+        try:
+            with (
+                warnings.catch_warnings(),
+                rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR", GDAL_PAM_ENABLED="NO"),
+            ):
+                warnings.simplefilter("ignore")  # rasterio warns of a file without georeference; we say it ourselves
+                self._file = rasterio.open(path, driver="GTiff", sharing=False)
+        except rasterio.errors.RasterioError as error:
+            raise BadInput(f"{path}: cannot be read as GeoTIFF: {plain(str(error), 200)}") from None
+        if not 1 <= band <= self._file.count:
+            count = self._file.count
+            self._file.close()
+            raise BadInput(f"{path}: no band {band}; it has {count} band{'s' if count > 1 else ''}")
+        self.shape = (int(self._file.height), int(self._file.width))
+        if not self._file.transform.is_identity:
+            self.affine = tuple(float(each) for each in self._file.transform[:6])  # type: ignore[assignment]
+        self.crs = self._file.crs.to_wkt() if self._file.crs else None
+        stored = self._file.nodatavals[band - 1]
+        self._missing = () if stored is None else (float(stored),)
+        if self._file.dtypes[band - 1] == "uint8":
+            self.nodata = frozenset(int(each) for each in self._missing)
+        else:
+            self.nodata = frozenset({NO_DATA})
+
+    def _stored_nodata(self) -> tuple[float, ...]:
+        return self._missing
+
+    def _read(self, rows: slice, columns: slice) -> NDArray[Any]:
+        window = ((rows.start, rows.stop), (columns.start, columns.stop))
+        try:
+            return np.asarray(self._file.read(self._band, window=window))
+        except import_module("rasterio").errors.RasterioError as error:
+            raise BadInput(f"{self.path}: cannot be read; it is damaged ({plain(str(error), 160)})") from None
+
+    def close(self) -> None:
+        self._file.close()
