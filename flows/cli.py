@@ -191,7 +191,8 @@ def _guard(work: Callable[[], int | None]) -> NoReturn:
 
     from metrics.errors import FirecardError
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit that lets go of the server, unlike the default
+    # An exit that lets go of the server, unlike the default.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         code = work()
     except FirecardError as error:
@@ -203,6 +204,8 @@ def _guard(work: Callable[[], int | None]) -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         raise typer.Exit(FAILED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
     raise typer.Exit(code or COMPLETE)
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from prefect import task
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.context import TaskRunContext
 
 from configs.case import Case
+from configs.paths import artifact_key
 from tasks.compute import Session
 from tasks.families import FAMILIES
-from tasks.families.family import FoundFiles, Work
+from tasks.families.family import FoundFiles, Progress, Work
 from tasks.find import retry_io
 from tasks.store.keyed import Store
+
+FEW = 4  # files that are not worth a progress bar
 
 
 @task(
@@ -27,5 +33,24 @@ def match_model(case: Case, found: FoundFiles, store: Store, session: Session | 
     family = FAMILIES[found.family]
     digests = [each.sha256 for each in found.inputs]
     key = (family.name, digests, family.match_key(case, found))
-    work = Work(session) if session else Work()
+    told = _progress(case, found)
+    work = Work(session, told) if session else Work(progress=told)
     return store.keep("pairs", key, lambda path: family.match(case, found, path, work))
+
+
+def _progress(case: Case, found: FoundFiles) -> Progress:
+    """Tells the Prefect UI how far the matching is, in about ten steps."""
+    key = f"matching-{artifact_key(case.id, found.model)}"
+    text = f"{case.id}, {found.model} ({found.family}), cycle {found.cycle:%Y-%m-%dT%H}"
+    made: list[Any] = []
+
+    def tell(done: int, total: int) -> None:
+        if total < FEW or TaskRunContext.get() is None:
+            return
+        share = 100.0 * done / total
+        if not made:
+            made.append(create_progress_artifact(share, key=key, description=text))
+        elif done == total or done % max(1, total // 10) == 0:
+            update_progress_artifact(made[0], share, description=f"{text}: {done} of {total} files")
+
+    return tell

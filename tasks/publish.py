@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 from prefect import task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
 from configs.case import Case
@@ -63,7 +63,7 @@ def publish_cards(
         folder = card_folder(out, case.id, card.scheme, cycle, model)
         text = markdown(record, pictures)
         write_card(folder, record, book.to_csv(index=False), text, pictures)
-        publish_artifacts(record, text)
+        publish_artifacts(record, text, folder / "card.html")
         folders.append(folder)
     return folders
 
@@ -121,9 +121,10 @@ def report_problem(case: Case, model: str, cycle: datetime, problem: str, out: P
     create_markdown_artifact(text, key=f"problem-{key}", description=f"{case.id}: no card of {model}")
 
 
-def publish_artifacts(record: Mapping[str, Any], text: str) -> None:
-    """Card and KPI table under keys that stay the same from night to night."""
+def publish_artifacts(record: Mapping[str, Any], text: str, page: Path) -> None:
+    """Card, KPI table and the way to the page, under keys that stay the same from night to night."""
     key = artifact_key(record["case"], record["scheme"], record["model"])
     description = f"{headline(record)}, cycle {record['cycle']}"
     create_markdown_artifact(text, key=f"scorecard-{key}", description=description)
     create_table_artifact(kpi_rows(record), key=f"kpis-{key}", description=description)
+    create_link_artifact(page.resolve().as_uri(), page.name, key=f"page-{key}", description=description)

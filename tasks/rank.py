@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from prefect.cache_policies import NO_CACHE
 
 from configs.case import Case
 from configs.paths import artifact_key
+from metrics.scoring.normalise import format_score
 from metrics.scoring.ranking import Ranking, rank_cards
 from metrics.scoring.scorecard import ScoreCard
 from tasks.families import FAMILIES
 from tasks.report.ranking import ranking_csv, ranking_headline, ranking_html, ranking_markdown, ranking_record
 from tasks.report.record import card_bytes
+from tasks.score import cards as score_cards
 from tasks.store.keyed import writing
 
 Files = Mapping[str, Mapping[str, Path]]  # of each model, by family
@@ -35,9 +38,13 @@ def rank_models(
 ) -> list[Path]:
     """The rankings, one for each scheme; `absent` are the models that have no card, and why."""
     own = family_rankings(case, pairs, sums)
+    compared = on_common_pairs(case, cycle, cards, pairs)
     written = []
-    for scheme in zip(*cards.values(), strict=True):
+    for scheme in zip(*compared.values(), strict=True):
         record = ranking(case, scheme, own, absent)
+        for entry in record["models"]:
+            card = next(each for each in cards[entry["model"]] if each.scheme == record["scheme"])
+            entry["own"] = {"text": format_score(card.total), "partial": card.partial}
         folder = out / f"{case.id}-{record['scheme']}" / f"{cycle:%Y-%m-%dT%H}"
         write_ranking(folder, record)
         create_markdown_artifact(
@@ -47,6 +54,27 @@ def rank_models(
         )
         written.append(folder / "ranking.json")
     return written
+
+
+def on_common_pairs(
+    case: Case, cycle: datetime, given: Mapping[str, Sequence[ScoreCard]], pairs: Files
+) -> dict[str, list[ScoreCard]]:
+    """The cards that a ranking compares: on the pairs that all models have (D-05).
+
+    A model that left too many holes keeps the score that this costs it (D-17): what all have would hide them.
+    """
+    results = {model: {unit.id: unit.result for unit in own[0].units} for model, own in given.items()}
+    for family in case.families:
+        shared = FAMILIES[family].common
+        with_data = {model: pairs[model][family] for model in given if family in pairs[model]}
+        if shared is None or len(with_data) < 2:
+            continue
+        for model, found in shared(case, cycle, with_data).items():
+            results[model] |= {name: each for name, each in found.items() if not results[model][name].penalised}
+    return {
+        model: score_cards(replace(case, strict=False), model, cycle, results[model], [card.scheme for card in own])
+        for model, own in given.items()
+    }
 
 
 def family_rankings(case: Case, pairs: Files, sums: Files) -> dict[str, tuple[Ranking, dict[str, Any]]]:

@@ -75,5 +75,7 @@ class Family:
     markdown: Callable[[Mapping[str, Any]], list[str]] | None = None
     # Pictures by name, from the same two files; drawn once, whatever the schemes. The section finds them as `pictures`.
     pictures: Callable[[Case, Path, Path], Mapping[str, Picture]] | None = None
+    # Every model's KPIs on the pairs that all models have, from the matched files by model: what a ranking compares.
+    common: Callable[[Case, datetime, Mapping[str, Path]], dict[str, dict[str, KpiResult]]] | None = None
     # The family's own order of the models and what the ranking shows of it, from matched and reduced files by model.
     rank: Callable[[Case, Mapping[str, Path], Mapping[str, Path]], tuple[Ranking, dict[str, Any]]] | None = None

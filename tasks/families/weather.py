@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
 
 from configs.case import Case, Data
 from metrics.errors import BadInput
 from metrics.kpis.kpi import KpiResult, evaluate
 from tasks.families.family import Account, Family, FoundFiles, Work
-from tasks.matching.ledger import ledger
-from tasks.matching.pairs import Matched, match_pairs
+from tasks.matching.ledger import PAIR, ledger
+from tasks.matching.pairs import POINT, Matched, match_pairs
 from tasks.matching.table import read_matched, write_matched
-from tasks.reducing.sample import night
-from tasks.reducing.table import binding, read_sums, reduce_night, write_sums
+from tasks.reducing.sample import Night, night
+from tasks.reducing.table import as_reduced, binding, read_sums, reduce_night, write_sums
 from tasks.report import weather as section
 
 if TYPE_CHECKING:
@@ -114,6 +117,36 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
     }
 
 
+def common(case: Case, cycle: datetime, pairs: Mapping[str, Path]) -> dict[str, dict[str, KpiResult]]:
+    """Every model's KPIs on the pairs that all models have which offer the variable (D-05)."""
+    kept = {model: read_matched(path) for model, path in pairs.items()}
+    own = {model: each.table[each.table["reason"] == PAIR] for model, each in kept.items()}
+    points = {model: pd.MultiIndex.from_frame(table[POINT].astype({"station": str})) for model, table in own.items()}
+    results = {}
+    for model, table in own.items():
+        shared = np.ones(len(table), dtype=bool)
+        for other, index in points.items():
+            offered = table["variable"].isin(kept[other].offered).to_numpy()
+            shared &= ~offered | points[model].isin(index)
+        arrays = night(table[shared], kept[model].offered, cycle)
+        results[model] = _results(case, arrays)
+    return results
+
+
+def _results(case: Case, arrays: Night) -> dict[str, KpiResult]:
+    instances = case.instances_of("weather")
+    return {
+        each.instance: evaluate(
+            instances[each.instance].kpi,
+            as_reduced(each, instances[each.instance], arrays.stations),
+            unit=instances[each.instance].unit,
+            aggregate=instances[each.instance].aggregate,
+            rules=case.rules,
+        )
+        for each in reduce_night(arrays, instances.values())
+    }
+
+
 def account(pairs: Path) -> Account:
     kept = read_matched(pairs)
     return Account(ledger(kept.table), kept.how)
@@ -129,5 +162,6 @@ FAMILY = Family(
     account,
     report=section.report,
     markdown=section.markdown,
+    common=common,
     pictures=section.pictures,
 )

@@ -58,6 +58,7 @@ def test_the_artifacts_say_what_the_files_say(hand_case: HandCase, tmp_path: Pat
         ("WX02", "5 m/s", "50.00"),
         ("WX03", "45°", "50.00"),
     ]
+    assert any((folder / "card.html").resolve().as_uri() in each.data for each in artifacts("page-hand-b-strong"))
     assert not (out / "HAND-A").exists()
 
 
@@ -187,3 +188,13 @@ def test_a_model_may_be_called_anything(hand_case: HandCase, tmp_path: Path, han
     assert "<b>|" not in page
     assert "\u202e" not in page
     assert "<b>" not in (folder / "card.md").read_text()
+
+
+def test_matching_says_how_far_it_is(tmp_path: Path):
+    from flows.demo import write_demo
+
+    evaluate(write_demo(tmp_path), CYCLE, models=["gfs"], schemes=["A"], out=tmp_path)
+    (progress, *_) = artifacts("matching-demo-gfs")
+    assert progress.type == "progress"
+    assert float(progress.data) == 100.0
+    assert "24 of 24 files" in progress.description

@@ -366,7 +366,7 @@ def test_eight_threads_reading_at_once(wrf):
 
 
 READS = """
-    import resource, sys
+    import os, resource, signal, sys
     import numpy as np
     from metrics.errors import FirecardError
     from tasks.matching.locate import Cells
@@ -374,6 +374,13 @@ READS = """
 
     resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
     for line in sys.stdin:
+        child = os.fork()  # every file in a process of its own
+        if child:
+            _, status = os.waitpid(child, 0)
+            if status:
+                print(f"died: {status}", flush=True)
+            continue
+        signal.alarm(20)
         try:
             files = describe([line.strip()])
             one = np.zeros((1, 1), int), np.ones((1, 1)), np.ones(1, bool)
@@ -381,12 +388,13 @@ READS = """
             print("read", flush=True)
         except FirecardError as error:
             print("refused" if line.strip() in str(error) else f"refused without a name: {error}", flush=True)
+        os._exit(0)
 """
 SECONDS = 20  # for one file; longer is for ever
 
 
 class Worker:
-    """A process that reads one file after the other, and is started anew when it dies or hangs."""
+    """A process that has a fresh child read each file, and is started anew when it dies or hangs itself."""
 
     def __init__(self):
         self.process = None
