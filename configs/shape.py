@@ -1,6 +1,6 @@
 """The shape of a case file: which keys there are and what may stand behind them; and pydantic's complaints in words.
 
-Published as a JSON schema (`schemas/case.json`), so that editors complete and check a case while it is written.
+Published as a JSON schema (`schemas/case.schema.json`), so that editors complete and check a case while it is written.
 """
 
 from __future__ import annotations

@@ -385,7 +385,7 @@ def _schema(what: str) -> None:
 
     if what not in ("case", "card"):
         raise BadParameter(f"there is a schema of 'case' and of 'card', not of {what!r}")
-    typer.echo((files("configs") / "schemas" / f"{what}.json").read_text(), nl=False)
+    typer.echo((files("configs") / "schemas" / f"{what}.schema.json").read_text(), nl=False)
 
 
 def _up(case_file: Path | None, out: Path) -> None:

@@ -69,7 +69,7 @@ def changed(place: str, value):
 
 
 def test_the_published_schema_is_that_of_the_code():
-    published = (ROOT / "configs" / "schemas" / "case.json").read_text(encoding="utf-8")
+    published = (ROOT / "configs" / "schemas" / "case.schema.json").read_text(encoding="utf-8")
     assert json.loads(published) == json.loads(json.dumps(case_schema()))
 
 

@@ -113,7 +113,7 @@ def test_run_writes_cards_that_follow_their_schema(
     done = firecard_process("run", hand_case(), "--out", "out", "--json", PREFECT_API_URL=prefect_server)
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
-    schema = json.loads((ROOT / "configs" / "schemas" / "card.json").read_bytes())
+    schema = json.loads((ROOT / "configs" / "schemas" / "card.schema.json").read_bytes())
     written = {}
     for path in (tmp_path / "out").rglob("card.json"):
         record = json.loads(path.read_bytes(), parse_constant=pytest.fail)

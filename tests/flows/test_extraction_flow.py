@@ -80,7 +80,7 @@ def test_the_worked_example_to_the_last_digit(example: Path, tmp_path: Path):  #
     assert {name: field[name] for name in ("tp", "fp", "fn", "tn")} == {"tp": 2, "fp": 1, "fn": 0, "tn": 0}
     assert field["text"] == {"f1": "80.0 %", "precision": "66.7 %", "recall": "100.0 %", "accuracy": "66.7 %"}
     assert field["log"].startswith("TP=2, FP=1, FN=0, TN=0; F1 = ")
-    schema = json.loads((ROOT / "configs" / "schemas" / "card.json").read_text())
+    schema = json.loads((ROOT / "configs" / "schemas" / "card.schema.json").read_text())
     jsonschema.validate(other, schema)
     record = ranking(out)
     assert [(each["rank"], each["model"], each["won"]) for each in record["models"]] == [

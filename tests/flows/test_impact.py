@@ -93,7 +93,7 @@ def test_the_made_up_fire(tmp_path):
     case = write_demo(tmp_path / "demo")
     outcomes = evaluate(case, datetime(2021, 8, 14, tzinfo=UTC), out=out)
     assert [each.problem for each in outcomes] == ["", ""]
-    schema = json.loads((ROOT / "configs" / "schemas" / "card.json").read_text())
+    schema = json.loads((ROOT / "configs" / "schemas" / "card.schema.json").read_text())
     for model in ("spread-a", "spread-b"):
         record = card(out, case="IMPACT", model=model)
         jsonschema.validate(record, schema)

@@ -16,7 +16,7 @@ from metrics.errors import FirecardError
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 CYCLE = datetime(2026, 8, 1, tzinfo=UTC)
-SCHEMA = Path(__file__).parents[2] / "configs" / "schemas" / "card.json"
+SCHEMA = Path(__file__).parents[2] / "configs" / "schemas" / "card.schema.json"
 
 
 def card(out: Path, model: str, scheme: str = "A") -> dict:
