@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# A test that forgets the server fails, instead of starting one of Prefect's own that outlives the summary.
+os.environ["PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"] = "false"
 SHARED = ROOT.parent / "shared"
 
 
