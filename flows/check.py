@@ -11,14 +11,13 @@ from configs.case import Case, Instance, Model
 from configs.shape import meant
 from flows.check_family import check_family
 from metrics.errors import FirecardError, MissingInput
-from metrics.kpis.kpi import KpiResult, evaluate
-from tasks.families.weather import is_grid, matched
+from metrics.kpis.kpi import KpiResult
+from tasks.families.weather import is_grid, matched, results_of
 from tasks.find import find_files, latest_cycle
 from tasks.matching.clock import step_of
 from tasks.matching.ledger import PAIR
 from tasks.matching.pairs import Matched
 from tasks.reducing.sample import night
-from tasks.reducing.table import as_reduced, reduce_night
 from tasks.store.digests import InputFile
 
 
@@ -99,21 +98,8 @@ def _say_what_is_left_out(case: Case, kept: Matched, cycle: datetime, say: Calla
 
 def _results(case: Case, kept: Matched, cycle: datetime) -> list[tuple[Instance, KpiResult]]:
     """Every weather KPI with what it rests on."""
-    instances = case.instances_of("weather")
-    arrays = night(kept.table, kept.offered, cycle)
-    return [
-        (
-            instances[each.instance],
-            evaluate(
-                instances[each.instance].kpi,
-                as_reduced(each, instances[each.instance], arrays.stations),
-                unit=instances[each.instance].unit,
-                aggregate=instances[each.instance].aggregate,
-                rules=case.rules,
-            ),
-        )
-        for each in reduce_night(arrays, instances.values())
-    ]
+    found = results_of(case, night(kept.table, kept.offered, cycle))
+    return [(case.instances[name], result) for name, result in found.items()]
 
 
 def explain_station(

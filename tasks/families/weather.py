@@ -12,7 +12,7 @@ import pandas as pd
 
 from configs.case import Case, Data
 from metrics.errors import BadInput
-from metrics.kpis.kpi import KpiResult, evaluate
+from metrics.kpis.kpi import KpiResult, Reduced, evaluate
 from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import PAIR, ledger
 from tasks.matching.pairs import POINT, Matched, match_pairs
@@ -104,16 +104,29 @@ def reduce(case: Case, model: str, cycle: datetime, pairs: Path, path: Path) -> 
 
 def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
     """Every KPI's value with what it rests on."""
+    return _evaluated(case, read_sums(sums, case.instances_of("weather")))
+
+
+def results_of(case: Case, arrays: Night) -> dict[str, KpiResult]:
+    """The same, straight from a night's pairs."""
+    instances = case.instances_of("weather")
+    reduced = reduce_night(arrays, instances.values())
+    return _evaluated(
+        case, {each.instance: as_reduced(each, instances[each.instance], arrays.stations) for each in reduced}
+    )
+
+
+def _evaluated(case: Case, reduced: Mapping[str, Reduced]) -> dict[str, KpiResult]:
     instances = case.instances_of("weather")
     return {
         name: evaluate(
             instances[name].kpi,
-            reduced,
+            each,
             unit=instances[name].unit,
             aggregate=instances[name].aggregate,
             rules=case.rules,
         )
-        for name, reduced in read_sums(sums, instances).items()
+        for name, each in reduced.items()
     }
 
 
@@ -129,22 +142,8 @@ def common(case: Case, cycle: datetime, pairs: Mapping[str, Path]) -> dict[str, 
             offered = table["variable"].isin(kept[other].offered).to_numpy()
             shared &= ~offered | points[model].isin(index)
         arrays = night(table[shared], kept[model].offered, cycle)
-        results[model] = _results(case, arrays)
+        results[model] = results_of(case, arrays)
     return results
-
-
-def _results(case: Case, arrays: Night) -> dict[str, KpiResult]:
-    instances = case.instances_of("weather")
-    return {
-        each.instance: evaluate(
-            instances[each.instance].kpi,
-            as_reduced(each, instances[each.instance], arrays.stations),
-            unit=instances[each.instance].unit,
-            aggregate=instances[each.instance].aggregate,
-            rules=case.rules,
-        )
-        for each in reduce_night(arrays, instances.values())
-    }
 
 
 def account(pairs: Path) -> Account:
