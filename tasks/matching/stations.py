@@ -395,7 +395,6 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
     """The candidates as the long table that all matching ends in."""
     stations = observations.stations
     excluded = quality.positions(stations, rules.exclude)
-    nowhere = stations["lat"].isna().to_numpy()
     names = pd.Categorical(stations["station"], categories=stations["station"])
     valid = pd.to_datetime(found.time.astype(np.int64), unit="s", utc=True)
     parts = []
@@ -405,7 +404,6 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
         lacking = (reason == "") & np.isnan(forecast)
         reason[lacking] = LACK[np.maximum(found.lack[name], HOLE)][lacking]
         reason[found.lack[name] == OUTSIDE] = ledger.OUTSIDE_GRID  # whatever was observed there
-        reason[nowhere, :] = ledger.NO_POSITION
         reason[(excluded != quality.GOOD), :] = excluded[excluded != quality.GOOD][:, None]
         reason[reason == ""] = ledger.PAIR
         # What is left out for another reason than a hole in the model asks nothing of the model (D-17).

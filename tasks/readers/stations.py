@@ -113,7 +113,7 @@ def _placed(reports: pd.DataFrame, places: pd.DataFrame, label: str) -> pd.DataF
 
 
 def _located(reports: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The reports with positions as far as they are known; a position that is nowhere on earth is none."""
+    """The reports with positions as far as they are known; refused where none is."""
     for name in ("lat", "lon"):
         if name not in reports:
             reports = reports.assign(**{name: np.nan})
@@ -123,7 +123,7 @@ def _located(reports: pd.DataFrame, label: str) -> pd.DataFrame:
             f"{label}: there is no position of station {reports['station'].iloc[0]!r}, nor of another one;"
             " say `stations:` with a table of station, lat and lon"
         )
-    return reports.assign(**{name: reports[name].where(somewhere) for name in ("lat", "lon")})
+    return reports
 
 
 def _some(stations: Iterable[str]) -> str:
