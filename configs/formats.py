@@ -32,8 +32,10 @@ FORMATS = {
     for each in (
         Format("wrf", "WRF output", "grid", "tasks.readers.wrf"),
         Format("cf", "gridded output by CF conventions", "grid", "tasks.readers.cf"),
+        Format("vfld", "HARP's forecasts at stations (vfld)", "forecasts", "tasks.readers.vfld"),
         Format("pairs", "table of matched pairs", "pairs", "tasks.readers.pairs"),
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
+        Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
     )
 }
 

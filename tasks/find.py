@@ -15,7 +15,7 @@ from configs import paths
 from configs.case import Case, Data, Model
 from metrics.errors import FirecardError, MissingInput
 from tasks.families.family import FoundFiles
-from tasks.families.weather import described, format_of
+from tasks.families.weather import described, format_of, model_wishes
 from tasks.readers.formats import reader
 from tasks.store.digests import InputFile, input_file
 
@@ -94,10 +94,13 @@ def latest_cycle(case: Case) -> datetime:
 
 
 def _cycle_in(path: Path, data: Data, case: Case) -> datetime:
-    """The newest cycle inside a file: a column of a table of pairs, or the reference time of a grid."""
+    """The newest cycle inside a file: a column of pairs or of forecasts, or the reference time of a grid."""
     kind = format_of(data, path)
-    if kind.holds == "pairs":
-        newest: datetime = reader(kind).read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
+    if kind.holds != "grid":
+        paired = kind.holds == "pairs"
+        read = reader(kind).read_pairs if paired else reader(kind).read_forecasts
+        table = read(path, case.variables if paired else model_wishes(data, case))
+        newest: datetime = table["cycle"].max().to_pydatetime()
         return newest
     files = described([path], data, case)
     moment = files.reference_time if files.reference_time is not None else files.times[0]

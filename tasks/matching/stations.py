@@ -1,7 +1,7 @@
 """A model at stations: what it says where and when a station measured, and what became of every candidate.
 
-`match_grid` takes a model from its grid to the stations. What follows, `paired`, is the same for every model whose values
-at the stations are known, however they came about.
+`match_grid` takes a model from its grid to the stations. What follows, `paired`, is the same for every model whose
+values at the stations are known, however they came about.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def paired(
     variables: Mapping[str, Variable],
     wanted: Sequence[str],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Every candidate with what became of it, and how it was matched; `about` says how the model came to the stations."""
+    """Every candidate with its outcome, and how it was matched; `about` says how the model came to the stations."""
     forecast = _at_sensor_height(_possible(forecast, variables), model, observations, rules)
     found = (_at_observation_times if rules.interpolate_time else _at_valid_times)(
         forecast,
@@ -515,6 +515,8 @@ def _how(
         how["warning"] = f"sensors of unknown height, compared as they are: {unknown} stations"
     if observations.not_listed:
         how["not_listed"] = f"{observations.not_listed} stations of the reports are not in the table of stations"
+    if observations.moved:
+        how["moved"] = f"{observations.moved} stations of the reports have more than one place, so none is taken"
     if rules.exclude:
         absent = sorted(set(rules.exclude) - set(observations.stations["station"]))
         how["excluded"] = ", ".join(rules.exclude) + (f" (not there: {', '.join(absent)})" if absent else "")

@@ -3,9 +3,12 @@
 What a reader offers, by what its format holds:
 
 grid        `recognises(file)`, `find` and `rotation`, see `tasks.readers.grids.Reader`
-forecasts   `recognises(head)`, `read_forecasts(path, wishes)`: a model's values at stations
+forecasts   `recognises(head)`, `read_forecasts(path, wishes)`: a model's values at stations: columns station, lat, lon,
+            cycle, valid_time (UTC), a column per variable in the unit kept for it; if known, model, elevation and
+            height (of its winds above ground, both m)
 pairs       `recognises(head)`, `read_pairs(path, variables)`: forecasts beside observations
-stations    `recognises(head)`, `read_reports(path, wishes)`: reports of stations
+stations    `recognises(head)`, `read_reports(path, wishes)`: reports of stations; `POSITIONS_VARY` where every report
+            has a position of its own, which may be rounded now so, now so
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ from tasks.readers.station_table import OPTIONAL
 from tasks.readers.tables import Rows, column, names, numbers, read_table
 
 PLACE = ("station", "lat", "lon")
+DRIFT = 5.0  # km by which a position may differ from report to report and still be that of one station
+DEGREE = 111.2  # km
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Observations:
     number: Array
     seconds: Array
     not_listed: int = 0  # stations of the files that the table of stations does not know
+    moved: int = 0  # stations whose reports came from more than one place
 
     def tolerances(self, rules: MatchingRules, step: float | None) -> Array:
         """Hours between report and valid time that each station may have."""
@@ -52,16 +55,26 @@ def read_stations(
     *,
     source: str | None = None,
     wishes: StationWishes | None = None,
+    elsewhere: pd.DataFrame | None = None,
 ) -> Observations:
-    """The reports of all files together; their format is recognised unless `source` names it."""
+    """The reports of all files together; their format is recognised unless `source` names it.
+
+    `elsewhere` has positions (lat and lon by station) that are known from other files, for reports that have none.
+    """
     wishes = replace(wishes or StationWishes(), variables=variables)
-    parts = [reader(recognise(path, OBSERVED, source=source)).read_reports(path, wishes) for path in paths]
+    readers = [reader(recognise(path, OBSERVED, source=source)) for path in paths]
+    parts = [each.read_reports(path, wishes) for each, path in zip(readers, paths, strict=True)]
     reports = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     label = ", ".join(path.name for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     everyone = reports["station"].nunique()
     if wishes.places is not None:
         reports = _placed(reports, wishes.places, label)
     not_listed = everyone - reports["station"].nunique()
+    moved = 0
+    if any(getattr(each, "POSITIONS_VARY", False) for each in readers):
+        reports, moved = _settled(reports)
+    if elsewhere is not None:
+        reports = _filled(reports, elsewhere)
     reports = _located(reports, label)
     reports = reports.sort_values(["station", "time"], kind="stable").reset_index(drop=True)
     keys = [name for name in ("lat", "lon", *OPTIONAL, "network") if name in reports]
@@ -72,7 +85,7 @@ def read_stations(
     _refuse_moved(reports, label)
     number = pd.Index(stations["station"]).get_indexer(reports["station"])
     seconds = reports["time"].to_numpy("datetime64[s]").astype(np.int64)
-    return Observations(label, stations, reports.drop(columns=keys), number, seconds, not_listed)
+    return Observations(label, stations, reports.drop(columns=keys), number, seconds, not_listed, moved)
 
 
 def read_places(path: Path) -> pd.DataFrame:
@@ -109,6 +122,27 @@ def _placed(reports: pd.DataFrame, places: pd.DataFrame, label: str) -> pd.DataF
     for name in places.columns:
         said = reports["station"].map(places[name])
         reports[name] = said.where(said.notna(), reports[name]) if name in reports else said
+    return reports
+
+
+def _settled(reports: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Each station where its first report says; none of which the reports come from places too far apart."""
+    first = reports.groupby("station", sort=False)[["lat", "lon"]].transform("first")
+    north = reports["lat"] - first["lat"]
+    east = ((reports["lon"] - first["lon"] + 180) % 360 - 180) * np.cos(np.radians(first["lat"]))
+    far = DEGREE * np.hypot(north, east) > DRIFT
+    moved = reports["station"].isin(set(reports.loc[far, "station"]))
+    settled = {name: first[name].mask(moved) for name in ("lat", "lon")}
+    return reports.assign(**settled), reports.loc[moved, "station"].nunique()
+
+
+def _filled(reports: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
+    """The reports with positions that other files know, where their own say none."""
+    for name in ("lat", "lon"):
+        known = reports["station"].map(elsewhere[name])
+        reports = reports.assign(
+            **{name: reports[name].where(reports[name].notna(), known) if name in reports else known}
+        )
     return reports
 
 

@@ -266,13 +266,18 @@ def markdown(report: Mapping[str, Any]) -> list[str]:
 
 
 def how_in_words(how: Mapping[str, Any]) -> list[str]:
-    """How grid and stations were brought together, a sentence each."""
+    """How model and stations were brought together, a sentence each."""
     lines = []
     if "files" in how:
         files = "1 file" if how["files"] == 1 else f"{how['files']} files"
         lines.append(f"{files} of {str(how['source']).upper()} output: {how['domain']}.")
-    if "stations" in how:
-        lines.append(f"{how['stations']['inside']} stations lie inside the grid, {how['stations']['outside']} outside.")
+    stations = how.get("stations", {})
+    if "inside" in stations:
+        lines.append(f"{stations['inside']} stations lie inside the grid, {stations['outside']} outside.")
+    if "of the model" in stations:
+        lines.append(
+            f"{stations['of the model']} stations are among the model's, {stations['not of the model']} are not."
+        )
     sentences = {
         "space": "In space: {}.",
         "time": "In time: {}.",
