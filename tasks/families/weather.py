@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # n
     from tasks.matching.stations import match_grid
 
     return match_grid(
-        described(files, found.data, case, keep_going=True),
+        described(files, found.data, case, cycle=found.cycle, keep_going=True),
         observed(case, found),
         cycle=found.cycle,
         window=case.window,
@@ -122,14 +122,17 @@ def observed(case: Case, found: FoundFiles, *, elsewhere: pd.DataFrame | None = 
     return read_stations(paths, case.variables, source=data.source, wishes=wishes, elsewhere=elsewhere)
 
 
-def described(files: Sequence[Path], data: Data, case: Case, *, keep_going: bool = False) -> GridFiles:
-    """What a model's files offer, with what the case says about them."""
+def described(
+    files: Sequence[Path], data: Data, case: Case, *, cycle: datetime | None = None, keep_going: bool = False
+) -> GridFiles:
+    """What a model's files offer, with what the case says about them; `cycle` is for files that have several."""
     from tasks.readers.grids import Wishes, describe
 
     wishes = Wishes(
         names=data.options.get("names", {}),
         winds=data.options.get("winds"),
         wind_height=data.options.get("wind_height"),
+        cycle=None if cycle is None else np.datetime64(cycle.astimezone(UTC).replace(tzinfo=None), "ns"),
         variables=case.variables,
     )
     return describe(files, source=data.source, wishes=wishes, keep_going=keep_going)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from tasks.matching.clock import NONE, Reports, expected_times, highest_within, 
 from tasks.matching.locate import Cells, locate
 from tasks.matching.pairs import Matched
 from tasks.matching.wind import log_law, speed_and_direction
-from tasks.readers.grids import GridFile, GridFiles, sample_file
+from tasks.readers.grids import GridFile, GridFiles, Offer, sample_file
 from tasks.readers.stations import Observations
 
 WIND = ("wind_speed", "wind_direction")
@@ -183,7 +183,7 @@ def _sampled(
     useful = [each for each in files.files if ((each.times >= first) & (each.times <= last)).any()]
     parts: list[dict[str, Array]] = []
     compute = session or Session("loop")
-    absolute = [replace(each, path=each.path.absolute()) for each in useful]  # a worker may stand elsewhere
+    absolute = [each.absolute() for each in useful]  # a worker may stand elsewhere
     results = compute.map_files(_sampled_file, absolute, shared=(files, wanted, cells), progress=progress)
     for file, result in zip(useful, results, strict=True):
         if isinstance(result, Exception):
@@ -479,13 +479,14 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
 def _about(files: GridFiles, rules: MatchingRules, forecast: Forecast) -> dict[str, Any]:
     """How the grid came to the stations, for the card."""
     return {
-        "source": files.source,
-        "files": len(files.files),
+        "source": f"{files.source} ({files.container})",
+        "files": sum(len(each.parts) for each in files.files),
         "domain": _domain(files),
         "winds": None
         if files.orientation is None
         else f"{files.orientation.relative_to}-relative: {files.orientation.known_from}",
         "space": rules.space.describe(),
+        "read": {name: _read_as(files.offers[name]) for name in forecast.values},
         "stations": {"inside": int(forecast.inside.sum()), "outside": int((~forecast.inside).sum())},
         "broken_files": {path.name: _said(error, files) for path, error in files.broken.items()}
         | dict(forecast.broken),
@@ -528,6 +529,12 @@ def _how(
     return how
 
 
+def _read_as(offer: Offer) -> str:
+    """What a variable is read from, in words."""
+    height = "" if offer.height is None else f" at {offer.height:g} m"
+    return f"{' and '.join(offer.stored_as)}{height}, {offer.recipe.how}"
+
+
 def _domain(files: GridFiles) -> str:
     """Where the grid lies, in words."""
     latitude, longitude = (np.concatenate(each) for each in zip(*(grid.points() for grid in files.grids), strict=True))
@@ -549,7 +556,8 @@ def _backdrop(files: GridFiles) -> Array | None:
 
 def _said(error: FirecardError, files: GridFiles) -> str:
     """What an error says, files by their names only: the card holds no path of a machine."""
-    folders = {f"{path.parent}/" for path in (*files.broken, *(each.path for each in files.files))}
+    used = [part.path for each in files.files for part in each.parts]
+    folders = {f"{path.parent}/" for path in (*files.broken, *used)}
     text = str(error)
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")

@@ -639,6 +639,29 @@ def test_the_log_law_brings_the_wind_to_the_sensor(windy, reports):
     assert "warning" not in found.how
 
 
+def test_the_log_law_from_a_level_that_the_case_chooses(windy, reports):
+    with netCDF4.Dataset(windy, "a") as dataset:
+        dataset.createDimension("level", 3)
+        dataset.createVariable("level", "f8", ("level",))[:] = [10, 80, 120]
+        dataset["level"].setncatts({"standard_name": "height", "units": "m"})
+        for name, values in (("east", [3, 6, 9]), ("north", [4, 8, 12])):
+            made = dataset.createVariable(name, "f8", ("time", "level", "y", "x"))
+            made[:] = np.broadcast_to(np.array(values, float)[:, None, None], made.shape)
+            made.units = "m/s"
+    found = match(
+        [windy],
+        reports("height,wind_speed [m/s]", row("A", 0, 6.1, 9)),
+        needed=("wind_speed",),
+        window=Window(hours=1),
+        rules=MatchingRules(roughness=0.1),
+        wishes=Wishes(names={"u": "east", "v": "north"}, wind_height=80.0),
+    )
+    expected = 10 * math.log(6.1 / 0.1) / math.log(80 / 0.1)
+    assert found.table["forecast"].iloc[0] == pytest.approx(expected, rel=1e-12)
+    assert found.how["height"] == "log law with z0 0.1 m (model 80 m to sensors 6.1 m)"
+    assert found.how["read"]["wind_speed"] == "east and north at 80 m, from the components, interpolated as such"
+
+
 def test_winds_of_another_height_are_flagged(windy, reports):
     observed = reports("height,wind_speed [m/s]", row("LOW", 0, 6.1, 9), row("HIGH", 0, 10, 9))
     found = match([windy], observed, needed=("wind_speed",), window=Window(hours=1), wishes=Wishes(wind_height=10.0))
