@@ -81,19 +81,24 @@ class Watch:
 
 def look(case: Case, cycle: datetime, settle: float, before: Watch | None) -> Watch:
     """One look at the files of a cycle; a file rests if it is old enough, or as it was at the look before."""
-    sides: Iterable[tuple[str, Data]] = [
-        *((f"{model.name} ({family})", data) for model in case.models for family, data in model.data.items()),
-        *((f"observations ({family})", data) for family, data in case.observations.items()),
+    sides: Iterable[tuple[str, str]] = [
+        *((f"{model.name} ({family})", data.path) for model in case.models for family, data in model.data.items()),
+        *((f"observations ({family})", data.path) for family, data in case.observations.items()),
+        *(
+            (f"table of stations ({family})", data.options["stations"])
+            for family, data in case.observations.items()
+            if data.options.get("stations")
+        ),
     ]
     absent: list[str] = []
     state: dict[Path, tuple[int, int]] = {}
-    for name, data in sides:
-        found = paths.files(data.path, case.root, cycle)
+    for name, path in sides:
+        found = paths.files(path, case.root, cycle)
         if not found:
             absent.append(name)
-        for path in found:
-            stat = path.stat()
-            state[path] = (stat.st_size, stat.st_mtime_ns)
+        for each in found:
+            stat = each.stat()
+            state[each] = (stat.st_size, stat.st_mtime_ns)
     young = time.time_ns() - int(settle * 1e9)
     growing = [
         path

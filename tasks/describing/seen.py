@@ -127,8 +127,8 @@ def _stations(paths: tuple[Path, ...], format: Format, around: datetime | None) 
             f"{stations[name].min():.4g} to {stations[name].max():.4g} °{sign}"
             for name, sign in (("lat", "N"), ("lon", "E"))
         ]
-        nowhere = int((quality.positions(stations.reset_index(), ()) == quality.IMPOSSIBLE_POSITION).sum())
-        facts.append(", ".join(sides) + (f"; {nowhere} with an impossible position" if nowhere else ""))
+        nowhere = int((quality.positions(stations.reset_index(), ()) == quality.NO_POSITION).sum())
+        facts.append(", ".join(sides) + (f"; {nowhere} without a position" if nowhere else ""))
     else:
         facts.append(
             "no positions: a table of stations (station, lat, lon) must stand beside it, `stations:` in the case"

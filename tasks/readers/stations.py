@@ -15,16 +15,18 @@ import pandas as pd
 
 from configs.formats import OBSERVED
 from configs.rules import MatchingRules
+from configs.source import plain
 from metrics.errors import BadInput
 from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.readers.formats import StationWishes, reader, recognise
-from tasks.readers.station_table import OPTIONAL
+from tasks.readers.reports import OPTIONAL, converted, headed, refuse_repeated
 from tasks.readers.tables import Rows, column, names, numbers, read_table
 
 PLACE = ("station", "lat", "lon")
 DRIFT = 5.0  # km by which a position may differ from report to report and still be that of one station
 DEGREE = 111.2  # km
+EARTH = {"lat": (-90.0, 90.0), "lon": (-180.0, 360.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +91,38 @@ def read_stations(
 
 
 def read_places(path: Path) -> pd.DataFrame:
-    """A table of stations by name: lat, lon, and elevation (m), height (m), averaging (min) and network where given."""
+    """A table of stations by name: lat, lon, and elevation (m), height (m), averaging (min) and network where given.
+
+    The three numbers may have another unit in brackets (`elevation [ft]`); other columns are not looked at.
+    """
     what = "a table of stations"
     table = read_table(path, what)
     found = table.column_names
     for name in PLACE:
-        if found.count(name) != 1:
-            how = "is missing" if name not in found else "stands there twice"
-            raise BadInput(f"{path}: the column {name!r} {how}; {what} has {', '.join(PLACE)}")
+        if name not in found:
+            raise BadInput(
+                f"{path}: the column {name!r} is missing; {what} has {', '.join(PLACE)}"
+                f" (found: {plain(', '.join(found), 200)})"
+            )
+    units = {headed(each).header: headed(each) for each in found}
+    refuse_repeated([headed(each).header for each in found if headed(each).header in (*PLACE, *OPTIONAL)], path)
     rows = Rows(path)
     frame = pd.DataFrame({"station": names(column(table, "station", path), "station", rows)})
+    if frame.empty:
+        raise BadInput(f"{path}: there is a header but no station")
     rows.refuse(frame["station"].duplicated(), "station", frame["station"], "this station stands there twice")
-    for name, most in (("lat", 90.0), ("lon", 360.0)):
+    for name, (least, most) in EARTH.items():
         frame[name] = numbers(column(table, name, path), name, rows)
-        rows.refuse(~frame[name].abs().le(most), name, frame[name], f"expected degrees within ±{most:g}")
-    for name in (each for each in OPTIONAL if each in found):
-        frame[name] = numbers(column(table, name, path), name, rows)
+        within = frame[name].between(least, most)
+        rows.refuse(~within, name, frame[name], f"expected degrees from {least:g} to {most:g}")
+    for name in (each for each in OPTIONAL if each in units):
+        unit = units[name].unit
+        header = name if unit is None else next(each for each in found if headed(each).header == name)
+        values = numbers(column(table, header, path), header, rows)
+        frame[name] = converted(values, unit or OPTIONAL[name], OPTIONAL[name], path, header)
     if "network" in found:
-        frame["network"] = column(table, "network", path).astype(str).str.strip()
+        network = column(table, "network", path).astype(str).str.strip()
+        frame["network"] = network.mask(network == "")
     return frame.set_index("station")
 
 
@@ -147,17 +163,17 @@ def _filled(reports: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
 
 
 def _located(reports: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The reports with positions as far as they are known; refused where none is."""
+    """The reports with positions as far as they are known (one nowhere on earth is none); refused where none is."""
     for name in ("lat", "lon"):
         if name not in reports:
             reports = reports.assign(**{name: np.nan})
-    somewhere = reports["lat"].between(-90, 90) & reports["lon"].between(-180, 360)
+    somewhere = reports["lat"].between(*EARTH["lat"]) & reports["lon"].between(*EARTH["lon"])
     if not somewhere.any():
         raise BadInput(
             f"{label}: there is no position of station {reports['station'].iloc[0]!r}, nor of another one;"
             " say `stations:` with a table of station, lat and lon"
         )
-    return reports
+    return reports.assign(**{name: reports[name].where(somewhere) for name in EARTH})
 
 
 def _some(stations: Iterable[str]) -> str:
@@ -166,7 +182,7 @@ def _some(stations: Iterable[str]) -> str:
 
 
 def _refuse_moved(reports: pd.DataFrame, label: str) -> None:
-    places = reports[["station", "lat", "lon"]].drop_duplicates()
+    places = reports[["station", "lat", "lon"]].dropna().drop_duplicates()
     moved = places[places["station"].duplicated()]
     if len(moved):
         raise BadInput(f"{label}: station {moved['station'].iloc[0]!r} has two positions")

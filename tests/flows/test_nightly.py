@@ -175,3 +175,36 @@ def test_a_partial_run_ends_in_a_state_that_says_so(nights_case: Path, tmp_path:
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=["problem-hand-strong"]))
         )
     assert any("firecard run hand.yaml --cycle 2026-11-17T00 --model strong" in each.data for each in found)
+
+
+def test_a_table_of_stations_is_waited_for_as_well(hand_case: HandCase, tmp_path: Path):
+    path = hand_case(("models:", "observations: {weather: {path: obs.csv, stations: stations.csv}}\nmodels:"))
+    case = read_case(path)
+    for name in ("pairs.csv", "obs.csv"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1e9, 1e9))
+    assert look(case, CYCLE, 60, None).absent == ("table of stations (weather)",)
+    table = tmp_path / "stations.csv"
+    table.write_text("station,lat,lon\n")
+    assert look(case, CYCLE, 60, None).growing == (table,)
+    os.utime(table, (1e9, 1e9))
+    assert look(case, CYCLE, 60, None).complete
+
+
+def test_nightly_says_which_table_of_stations_never_came(hand_case: HandCase, tmp_path: Path, prefect_server: str):
+    beside = "cycle: 2026-11-17T00\nobservations: {weather: {path: obs.csv, stations: places.csv}}\nmodels:"
+    case = hand_case(("models:", beside))
+    (tmp_path / "obs.csv").write_text("station,time,wind_speed [m/s]\nA,2026-11-17T00:00Z,3\n")
+    state = nightly(case, out=tmp_path / "out", now=MORNING, wait=0, settle=0, return_state=True)
+    assert state.is_failed()
+    assert "no table of stations matches 'places.csv' for cycle 2026-11-17T00" in state.message
+
+
+def test_a_table_of_stations_that_still_grows_is_not_read(hand_case: HandCase, tmp_path: Path):
+    from tasks.find import find_files
+
+    case = read_case(hand_case(("models:", "observations: {weather: {path: obs.csv, stations: at.csv}}\nmodels:")))
+    for name in ("obs.csv", "at.csv"):
+        (tmp_path / name).write_text("station\n")
+    with pytest.raises(MissingInput, match=r"at\.csv: still being written"):
+        find_files.fn(case, case.models[0], "weather", CYCLE, [str(tmp_path / "at.csv")])

@@ -258,9 +258,9 @@ def test_impossible_positions_and_excluded_stations(tmp_path, reports):
     assert found.how["excluded"] == "NOT, UNHEARD OF (not there: UNHEARD OF)"
     reasons = {name: outcome(found, "temperature", name)[0] for name in ("FAR", "NOT", "NOWHERE", "OK")}
     assert reasons == {
-        "FAR": "impossible position",
+        "FAR": "station without a position",
         "NOT": "excluded by the case",
-        "NOWHERE": "impossible position",
+        "NOWHERE": "station without a position",
         "OK": "pair",
     }
 
@@ -712,7 +712,7 @@ KNOWN = {
     "impossible observation",
     "calm",
     "variable direction",
-    "impossible position",
+    "station without a position",
     "excluded by the case",
 }
 PLACES = {
