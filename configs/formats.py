@@ -36,6 +36,7 @@ FORMATS = {
         Format("pairs", "table of matched pairs", "pairs", "tasks.readers.pairs"),
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
         Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
+        Format("metar", "METAR bulletins", "stations", "tasks.readers.metar"),
     )
 }
 

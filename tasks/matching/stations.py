@@ -514,6 +514,8 @@ def _how(
     unknown = int(observations.stations["height"].isna().sum())
     if "wind_speed" in model.heights and rules.roughness is not None and unknown:
         how["warning"] = f"sensors of unknown height, compared as they are: {unknown} stations"
+    if observations.notes:
+        how["reports"] = "; ".join(observations.notes)
     if observations.not_listed:
         how["not_listed"] = f"{observations.not_listed} stations of the reports are not in the table of stations"
     if observations.moved:

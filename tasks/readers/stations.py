@@ -20,6 +20,7 @@ from metrics.errors import BadInput
 from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.readers.formats import StationWishes, reader, recognise
+from tasks.readers.notes import NOTES, Notes
 from tasks.readers.reports import OPTIONAL, converted, headed, refuse_repeated
 from tasks.readers.tables import Rows, column, names, numbers, read_table
 
@@ -45,6 +46,7 @@ class Observations:
     seconds: Array
     not_listed: int = 0  # stations of the files that the table of stations does not know
     moved: int = 0  # stations whose reports came from more than one place
+    notes: tuple[str, ...] = ()  # what the readers counted, and could not read
 
     def tolerances(self, rules: MatchingRules, step: float | None) -> Array:
         """Hours between report and valid time that each station may have."""
@@ -66,6 +68,7 @@ def read_stations(
     wishes = replace(wishes or StationWishes(), variables=variables)
     readers = [reader(recognise(path, OBSERVED, source=source)) for path in paths]
     parts = [each.read_reports(path, wishes) for each, path in zip(readers, paths, strict=True)]
+    notes = sum((part.attrs.pop(NOTES, Notes()) for part in parts), Notes())
     reports = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     label = ", ".join(path.name for path in paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     everyone = reports["station"].nunique()
@@ -87,7 +90,8 @@ def read_stations(
     _refuse_moved(reports, label)
     number = pd.Index(stations["station"]).get_indexer(reports["station"])
     seconds = reports["time"].to_numpy("datetime64[s]").astype(np.int64)
-    return Observations(label, stations, reports.drop(columns=keys), number, seconds, not_listed, moved)
+    reports = reports.drop(columns=keys)
+    return Observations(label, stations, reports, number, seconds, not_listed, moved, notes.in_words())
 
 
 def read_places(path: Path) -> pd.DataFrame:

@@ -284,6 +284,7 @@ def how_in_words(how: Mapping[str, Any]) -> list[str]:
         "height": "Height of winds: {}.",
         "winds": "Winds in the files are {}.",
         "gust": "Gusts of the model: {}.",
+        "reports": "Reports: {}.",
         "warning": "Mind: {}.",
     }
     lines += [words.format(how[name]) for name, words in sentences.items() if how.get(name)]

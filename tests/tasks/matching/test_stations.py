@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import netCDF4
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from metrics.variables import VARIABLES
 from tasks.matching.ledger import ledger, summary
 from tasks.matching.stations import match_grid
 from tasks.matching.table import read_matched, write_matched
+from tasks.readers.formats import StationWishes
 from tasks.readers.grids import GridFiles, Wishes, describe
 from tasks.readers.stations import read_stations
 
@@ -404,6 +406,21 @@ def test_reasons_of_quality_reach_the_ledger(tmp_path, reports):
         "TWICE": ["no observation", "pair", "pair"],  # the first counts, and it had no speed
     }
     assert found.how["repeated_reports"].startswith("1,")
+
+
+def test_what_a_reader_counted_is_said(tmp_path):
+    path = cf(tmp_path / "a.nc", range(2), u=0.0, v=3.0)
+    bulletin = tmp_path / "metar.txt"
+    bulletin.write_text(f"KAAA {CYCLE:%d%H}00Z VRB03KT=\nKAAA {CYCLE:%d%H}50Z /////KT=\n")
+    places = pd.DataFrame({"lat": [41.0], "lon": [-119.0]}, index=["KAAA"])
+    observations = read_stations([bulletin], VARIABLES, wishes=StationWishes(places=places, around=CYCLE))
+    found = match([path], observations, needed=("wind_speed", "wind_direction"))
+    assert found.how["reports"] == (
+        "2 METAR and SPECI reports; 1 winds of variable direction (VRB);"
+        " 1 wind groups that cannot be read (such as '/////KT')"
+    )
+    assert outcome(found, "wind_speed")[0] == "pair"
+    assert outcome(found, "wind_direction")[0] == "variable direction"
 
 
 def test_the_first_of_a_repeated_report_says_why(tmp_path, reports):
