@@ -18,6 +18,7 @@ from metrics.variables import VARIABLES
 from tasks.matching import quality
 from tasks.matching.clock import step_of
 from tasks.readers.formats import StationWishes, reader
+from tasks.readers.notes import NOTES, Notes
 
 if TYPE_CHECKING:
     from tasks.readers.grids import GridFiles, Offer
@@ -117,6 +118,7 @@ def _as_read(offer: Offer) -> str:
 
 def _stations(paths: tuple[Path, ...], format: Format, around: datetime | None) -> Seen:  # noqa: A002
     frames = [reader(format).read_reports(path, StationWishes(around=around)) for path in paths]
+    notes = _notes(frames)
     reports = pd.concat(frames, ignore_index=True).sort_values(["station", "time"], kind="stable", ignore_index=True)
     reasons = quality.judged(reports, VARIABLES)
     stations = reports.groupby("station", sort=True).first()
@@ -139,7 +141,7 @@ def _stations(paths: tuple[Path, ...], format: Format, around: datetime | None) 
     networks = sorted(set(stations["network"].dropna()) - {""}) if "network" in stations else []
     if networks:
         facts.append(f"networks: {_some(networks)}")
-    facts += [str(each) for frame in frames for each in frame.attrs.get("notes", ())]
+    facts += notes
     return Seen(
         format=format,
         paths=paths,
@@ -182,7 +184,7 @@ def _forecasts(paths: tuple[Path, ...], format: Format, around: datetime | None)
         stations=stations,
         facts=(
             f"{len(stations):,} stations",
-            *(str(each) for frame in frames for each in frame.attrs.get("notes", ())),
+            *_notes(frames),
         ),
     )
 
@@ -203,13 +205,19 @@ def _pairs(paths: tuple[Path, ...], format: Format, _around: datetime | None) ->
         stations=stations,
         facts=(
             f"{len(stations):,} stations",
-            *(str(each) for frame in frames for each in frame.attrs.get("notes", ())),
+            *_notes(frames),
         ),
     )
 
 
 Look = Callable[[tuple[Path, ...], Format, "datetime | None"], Seen]
 LOOKS: Mapping[Holds, Look] = {"grid": _grid, "stations": _stations, "forecasts": _forecasts, "pairs": _pairs}
+
+
+def _notes(frames: Sequence[pd.DataFrame]) -> tuple[str, ...]:
+    """What the readers have to tell besides."""
+    told: Notes = sum((frame.attrs.get(NOTES, Notes()) for frame in frames), Notes())
+    return told.in_words()
 
 
 def _times(values: pd.Series, paths: Sequence[Path]) -> tuple[datetime, ...]:
