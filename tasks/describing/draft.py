@@ -271,12 +271,17 @@ def _observed_lines(draft: Draft, observed: Seen, cycle: datetime) -> list[str]:
 def _window_lines(draft: Draft, cycle: datetime) -> list[str]:
     """The valid times that both sides have, at most a day."""
     first, last = draft.overlap(cycle)
+    analysis = (
+        ["  # first_lead: 1 h would leave out the analysis, which may have seen these stations"]
+        if first == cycle
+        else []
+    )
     offset = "" if first == cycle else f", offset: {_hours(first - cycle)} h"
     step = max((each.step or 0.0 for each in draft.models.values()), default=0.0)
     if last - first + timedelta(hours=step) >= DAY:
-        return [f"window: {{hours: 24{offset}}}    # from the cycle; its end does not count"]
+        return [f"window: {{hours: 24{offset}}}    # from the cycle; its end does not count", *analysis]
     if last > first:
-        return [f"window: {{hours: {_hours(last - first)}, closed: both{offset}}}    # what both sides have"]
+        return [f"window: {{hours: {_hours(last - first)}, closed: both{offset}}}    # what both sides have", *analysis]
     return [f"window: {{hours: 1{offset}}}    # both sides have one valid time"]
 
 
