@@ -34,6 +34,8 @@ FORMATS = {
         Format("cf", "gridded output by CF conventions", "grid", "tasks.readers.cf"),
         Format("vfld", "HARP's forecasts at stations (vfld)", "forecasts", "tasks.readers.vfld"),
         Format("pairs", "table of matched pairs", "pairs", "tasks.readers.pairs"),
+        Format("met", "MET's matched pairs (MPR)", "pairs", "tasks.readers.met"),
+        Format("verif", "verif's text", "pairs", "tasks.readers.verif"),
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
         Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
         Format("metar", "METAR bulletins", "stations", "tasks.readers.metar"),

@@ -27,6 +27,10 @@ class Rows:
     def __init__(self, path: Path, skipped: int = 0) -> None:
         self.path, self.header = path, skipped + 1 if path_is_text(path) else 0
 
+    def place(self, index: int) -> str:
+        """Where in the file a row of the table stands."""
+        return f"row {index + 1 + self.header}"
+
     def refuse(self, wrong: Any, column: str, values: Any, expected: str) -> None:
         """Raise if any row is wrong, naming the first and how many there are."""
         where = np.flatnonzero(np.asarray(wrong))
@@ -34,9 +38,7 @@ class Rows:
             first = int(where[0])
             more = f" ({where.size} such rows)" if where.size > 1 else ""
             given = plain(repr(np.asarray(values, dtype=object)[first]), 80)
-            raise BadInput(
-                f"{self.path}: row {first + 1 + self.header}, column {column!r}: got {given}; {expected}{more}"
-            )
+            raise BadInput(f"{self.path}: {self.place(first)}, column {column!r}: got {given}; {expected}{more}")
 
 
 def path_is_text(path: Path) -> bool:

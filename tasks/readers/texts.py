@@ -1,10 +1,22 @@
-"""Text from strangers: a file's lines, or a word on why it has none."""
+"""Text from strangers: a file's lines, or a word on why it has none; every mistake with its line."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from metrics.errors import BadInput, MissingInput
+from tasks.readers.tables import Rows
+
+
+class Lines(Rows):
+    """Says which line of a text file is wrong, and how; `numbers` are the lines that the rows of a table stood in."""
+
+    def __init__(self, path: Path, numbers: Sequence[int]) -> None:
+        self.path, self.numbers = path, numbers
+
+    def place(self, index: int) -> str:
+        return f"line {self.numbers[index]}"
 
 
 def read_lines(path: Path, what: str) -> list[str]:
