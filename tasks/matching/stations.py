@@ -451,9 +451,10 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
         forecast, observed = found.forecast[name], found.observed[name]
         lacking = (reason == "") & np.isnan(forecast)
         reason[lacking] = LACK[np.maximum(found.lack[name], HOLE)][lacking]
-        for code in (OUTSIDE, UNKNOWN):
-            reason[found.lack[name] == code] = LACK[code]  # whatever was observed there
+        reason[found.lack[name] == OUTSIDE] = ledger.OUTSIDE_GRID  # whatever was observed there
         reason[(excluded != quality.GOOD), :] = excluded[excluded != quality.GOOD][:, None]
+        strange = (found.lack[name] == UNKNOWN) & (excluded != quality.EXCLUDED)[:, None]
+        reason[strange] = ledger.NOT_OF_THE_MODEL  # wherever it stands
         reason[reason == ""] = ledger.PAIR
         # What is left out for another reason than a hole in the model asks nothing of the model (D-17).
         kept = (reason == ledger.PAIR) | (reason == ledger.NO_FORECAST) | (reason == ledger.BAD_FORECAST)

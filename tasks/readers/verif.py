@@ -25,7 +25,7 @@ from tasks.readers.texts import Lines, read_lines
 
 WHAT = "a text file of verif"
 MISSING = -999.0
-SAID = re.compile(r"#\s*(\w+)\s*:\s*(.*?)\s*$")
+SAID = re.compile(r"#\s*(\w+)\s*:(.*)")
 COLUMNS = {
     "lead": ("leadtime", "offset"),
     "station": ("location", "id"),
@@ -57,7 +57,7 @@ def recognises(head: Head) -> bool:
 def read_pairs(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
     """A row a pair: station, lat, lon, cycle, valid_time, variable, forecast and observed in the unit that is kept."""
     lines = [(number, line) for number, line in enumerate(read_lines(path, WHAT), start=1) if line.strip()]
-    said = {found[1].lower(): found[2] for _, line in lines if (found := SAID.match(line))}
+    said = {found[1].lower(): found[2].strip() for _, line in lines if (found := SAID.match(line))}
     body = [(number, line.split()) for number, line in lines if not line.startswith("#")]
     if not body:
         raise BadInput(f"{path}: there is no line with the names of columns, expected {WHAT}")

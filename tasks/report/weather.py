@@ -15,6 +15,7 @@ from configs.case import Case, Instance
 from metrics.kpis.kpi import evaluate
 from metrics.scoring.normalise import clean
 from metrics.sums import DirectionSums, ErrorSums, Sums, turn
+from tasks.matching.ledger import NOT_OF_THE_MODEL
 from tasks.matching.pairs import Matched
 from tasks.matching.table import read_matched
 from tasks.reducing.sample import night
@@ -66,6 +67,8 @@ def facts(case: Case, pairs: Path, sums: Path) -> Facts:
     if direction:
         units, turns = _sums_of(table, direction, DirectionSums)
         stations.loc[units, "direction_bias"] = turns.bias()
+    strangers = matched.table["reason"] == NOT_OF_THE_MODEL
+    stations = stations[stations.index.isin(set(matched.table.loc[~strangers, "station"].astype(str)))]
     return Facts(instance, direction, stations, leads, _turned(matched, direction, _cycle(table)), matched)
 
 

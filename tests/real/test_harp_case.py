@@ -57,10 +57,12 @@ def test_the_published_numbers_come_out_of_a_case_file(harp: Path, tmp_path: Pat
     # The model has no gust in its analysis, and every observed one there asks for it.
     assert kpis["GUST"]["coverage"] == pytest.approx(565 / 635)
     assert card["ledger"]["wind_gust"]["left_out"]["no forecast"] == 70
-    assert card["ledger"]["wind_speed"]["left_out"]["not a station of the model"] > 60000
+    strangers = 7151 - 201  # stations that report and are not the model's
+    assert card["ledger"]["wind_speed"]["left_out"]["not a station of the model"] == 9 * strangers
     assert kpis["RMSE"]["coverage"] == 1
     page = (folder / "card.html").read_text(encoding="utf-8")
     assert "201 stations are among the model" in page
+    assert "Map of 201 stations" in page
 
 
 def test_degrees_that_do_not_wrap_give_another_answer(harp: Path):

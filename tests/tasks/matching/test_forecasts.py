@@ -142,6 +142,17 @@ def test_the_position_comes_from_the_model_where_reports_have_none(vfld, reports
     assert outcome(found, "temperature", "00001")[0] == "pair"
 
 
+def test_who_is_no_station_of_the_model_is_so_wherever_it_stands_unless_the_case_leaves_it_out(vfld, reports):
+    paths = [vfld(h, [("1", 60, 10, 5, 90, 283.15)]) for h in range(3)]
+    obs = reports(*((name, 0, 4, 100, 10) for name in ("00001", "00007", "00008")))
+    obs.write_text(
+        obs.read_text().replace("00007,2026-11-17T00:00Z,4,100,10,60,10", "00007,2026-11-17T00:00Z,4,100,10,,")
+    )
+    found = match(paths, obs, rules=MatchingRules(exclude=("00008",)))
+    assert outcome(found, "temperature", "00007") == ["not a station of the model"] * 3
+    assert outcome(found, "temperature", "00008") == ["excluded by the case"] * 3
+
+
 def test_linear_in_time_between_two_files(vfld, reports):
     paths = [vfld(h, [("1", 60, 10, 5, 10 if h else 350, 283.15 + h)]) for h in (0, 3)]
     rules = MatchingRules(interpolate_time=True)

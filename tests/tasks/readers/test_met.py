@@ -9,13 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from configs.case import read_case
 from configs.formats import MODEL, OBSERVED
 from configs.window import Window
+from flows.check import check_case
 from metrics.errors import BadInput, FirecardError
 from metrics.variables import VARIABLES, Variable
+from tasks.families.weather import matched, results_of
+from tasks.find import find_files, latest_cycle
 from tasks.matching.pairs import match_pairs
 from tasks.readers.formats import Head, candidates, recognise
 from tasks.readers.met import read_pairs
+from tasks.reducing.sample import night
 
 HEAD = (
     "VERSION MODEL DESC FCST_LEAD FCST_VALID_BEG FCST_VALID_END OBS_LEAD OBS_VALID_BEG OBS_VALID_END FCST_VAR"
@@ -227,6 +232,35 @@ def test_pairs_of_one_model_cycle_and_window(file):
     cycle = pd.Timestamp("2026-11-17T00:00Z").to_pydatetime()
     found = match_pairs([path], "HRRR", cycle, Window(hours=24.0), VARIABLES, read=read_pairs)
     assert found.table[["station", "reason"]].to_numpy().tolist() == [["KBOU", "pair"], ["KDEN", "no forecast"]]
+
+
+CASE = """\
+case: MET
+models: {rapid: {weather: {path: "*.stat", name: HRRR}}}
+window: {hours: 24}
+matching: {min_completeness: 0, min_pairs: 1}
+kpis:
+  T: {kpi: bias, variable: temperature, normalise: {kind: symmetric_exponential, m: 5 K}}
+  S: {kpi: wind_speed_bias, normalise: {kind: symmetric_exponential, m: 5 m/s}}
+  D: {kpi: wind_direction_rmse, normalise: {kind: exponential, m: 45 deg}}
+"""
+
+
+def test_through_a_case_file(file, tmp_path):
+    wind = [row("UGRD", "-3", "0", unit="m/s"), row("VGRD", "-4", "-4", unit="m/s")]
+    file(*OTHERS, row(), *wind, row(model="GFS"), name="a.stat", head=HEAD)
+    (tmp_path / "case.yaml").write_text(CASE)
+    case = read_case(tmp_path / "case.yaml")
+    cycle = latest_cycle(case)
+    assert f"{cycle:%Y-%m-%dT%H:%M%z}" == "2026-11-17T00:00+0000"
+    kept = matched(case, find_files.fn(case, case.models[0], "weather", cycle))
+    results = results_of(case, night(kept.table, kept.offered, cycle))
+    assert results["T"].value == pytest.approx(1.0)
+    assert results["S"].value == pytest.approx(5.0 - 4.0)
+    assert results["D"].value == pytest.approx(math.degrees(math.atan2(3, 4)))
+    said: list[str] = []
+    assert check_case(case, None, said.append)
+    assert any("MET's matched pairs (MPR)" in line for line in said)
 
 
 BAD = [
