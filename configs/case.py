@@ -288,7 +288,7 @@ class _Binder:
     def _check_zone(self, place: Location, name: str) -> None:
         try:
             ZoneInfo(name)
-        except (OSError, ValueError):  # a folder of zones, or no name at all
+        except (KeyError, OSError, ValueError):  # no such zone, a folder of zones, or no name at all
             self.problems.add(place, f"unknown time zone {name!r}; expected one such as 'America/Denver' or 'UTC'")
 
     def _check_families(self, models: tuple[Model, ...], instances: Mapping[str, Instance]) -> None:

@@ -39,6 +39,10 @@ FORMATS = {
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
         Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
         Format("metar", "METAR bulletins", "stations", "tasks.readers.metar"),
+        Format("synoptic", "Synoptic Data time series in JSON", "stations", "tasks.readers.synoptic"),
+        Format("asos", "ASOS reports of the Iowa Environmental Mesonet", "stations", "tasks.readers.asos"),
+        Format("ncss", "station reports of a THREDDS server in CSV", "stations", "tasks.readers.ncss"),
+        Format("windninja", "WindNinja station file", "stations", "tasks.readers.windninja"),
     )
 }
 
