@@ -57,7 +57,7 @@ class WeatherFile(DataFile):
 class StationFile(DataFile):
     """Reports of stations."""
 
-    source: Literal["stations"] | None = Field(None, description="The format, where it is not recognised.")
+    source: Literal["stations", "firebench"] | None = Field(None, description="The format, where it is not recognised.")
 
 
 ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]
@@ -66,21 +66,27 @@ ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]
 class SeverityFile(DataFile):
     """A raster of severity classes."""
 
-    source: Literal["geotiff", "netcdf", "array"] | None = Field(
+    source: Literal["geotiff", "netcdf", "zarr", "firebench", "array"] | None = Field(
         None, description="The format, where it is not recognised."
     )
-    variable: str | None = Field(None, description="The variable of a NetCDF file that has several.")
+    variable: str | None = Field(
+        None, description="The variable of a NetCDF file or Zarr store that has several; the group of a FireBench file."
+    )
     band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
+    positions: Literal["centres", "corners"] = Field(
+        "centres",
+        description="What the positions of a FireBench file are of; FireBench 0.10 writes upper left corners.",
+    )
 
 
 class BuildingsFile(DataFile):
     """Buildings with their damage: a table, GeoJSON, or a model's raster, looked up at the observed buildings."""
 
-    source: Literal["table", "geojson", "raster"] | None = Field(
+    source: Literal["table", "geojson", "firebench", "raster"] | None = Field(
         None, description="The format, where it is not recognised."
     )
     names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {id: GLOBALID}.")
-    variable: str | None = Field(None, description="The variable of a NetCDF raster that has several.")
+    variable: str | None = Field(None, description="The variable of a raster that has several.")
     band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
     destroyed: list[ClassCode] = Field(default_factory=lambda: [4], description="Classes of a raster that destroy.")
 

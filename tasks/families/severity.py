@@ -21,7 +21,7 @@ from metrics.kpis.impact import finish_impact
 from metrics.kpis.kpi import KpiResult
 from metrics.severity import SeveritySums, class_precision, class_recall, dice_of, kappa, weighted_kappa
 from metrics.sums import Array
-from tasks.families.family import Account, Family, FoundFiles, Progress
+from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import NO_FORECAST, PAIR
 from tasks.matching.rasters import OFF_MODEL, Layer, MatchedRasters, match_rasters
 from tasks.report.impact import counts_of, matrix_lines, number, outcome, outcome_lines, png, share
@@ -49,8 +49,8 @@ def match_key(case: Case, found: FoundFiles) -> Any:
     )
 
 
-def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None:
-    kept = matched(case, found, progress)
+def match(case: Case, found: FoundFiles, path: Path, work: Work) -> None:
+    kept = matched(case, found, work)
     shape = kept.preview[0].shape
     meta = {
         "how": dict(kept.how),
@@ -65,7 +65,7 @@ def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None
     )
 
 
-def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> MatchedRasters:
+def matched(case: Case, found: FoundFiles, work: Work = Work()) -> MatchedRasters:  # noqa: B008  (frozen)
     """Both maps on the observation's grid."""
     if not found.observations:
         raise BadInput(f"{case.path}: model {found.model!r} has a severity map: say `observations: {{severity: …}}`")
@@ -77,7 +77,8 @@ def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> 
         Layer(found.observations[0].path, case.observations["severity"]),
         case.severity,
         _polygon(case),
-        progress,
+        work.session,
+        work,
     )
 
 

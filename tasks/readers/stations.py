@@ -1,4 +1,4 @@
-"""Station observations as a tidy table, CSV or Parquet, one file or many.
+"""Station observations as a tidy table, CSV or Parquet, one file or many; or FireBench's HDF5 (`firebench.py`).
 
 A row is one report. Columns: station, lat, lon, time; then either a column per variable with its unit in its name
 (`wind_speed [m/s]`, `wind_direction [deg]`, `temperature [degC]`) or the three columns variable, unit and value.
@@ -25,6 +25,7 @@ from metrics.errors import BadInput, UnknownUnit
 from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.matching.quality import CODES
+from tasks.readers.firebench import is_firebench, read_station_reports
 from tasks.readers.tables import Rows, column, names, numbers, read_table, times
 
 WHAT = "a table of station reports"
@@ -80,6 +81,8 @@ def _refuse_moved(reports: pd.DataFrame, label: str) -> None:
 
 
 def _read_file(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
+    if is_firebench(path):
+        return read_station_reports(path, variables)
     table = read_table(path, WHAT)
     found = table.column_names
     missing = [name for name in NEEDED if name not in found]
