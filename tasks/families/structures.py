@@ -112,7 +112,11 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
     kept = pyarrow.parquet.read_table(sums)
     frame = kept.to_pandas(ignore_metadata=True)
     pooled = ContingencySums(*(frame[name].sum() for name in COUNTS))
-    expected = float(frame["expected"].sum())
+    left_out = dict(json.loads(kept.schema.metadata[META])["left_out"])
+    return _results(case, pooled, float(frame["expected"].sum()), left_out)
+
+
+def _results(case: Case, pooled: ContingencySums, expected: float, left_out: dict[str, int]) -> dict[str, KpiResult]:
     return {
         name: finish_impact(
             each.kpi,
@@ -122,10 +126,24 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
             units=(int(pooled.n), int(expected)),
             expected=expected,
             rules=case.rules,
-            left_out=dict(json.loads(kept.schema.metadata[META])["left_out"]),
+            left_out=left_out,
         )
         for name, each in case.instances_of("structures").items()
     }
+
+
+def common(case: Case, cycle: datetime, pairs: Mapping[str, Path]) -> dict[str, dict[str, KpiResult]]:
+    """Every model's KPIs on the observed buildings that all models say something of (D-05)."""
+    tables = {name: _read(path)[0] for name, path in pairs.items()}
+    known = {
+        name: table[table["reason"] != NO_BUILDING] for name, table in tables.items()
+    }  # in the observation's order
+    shared = np.logical_and.reduce([(each["reason"] == PAIR).to_numpy() for each in known.values()])
+    results = {}
+    for name, table in known.items():
+        pooled = binary_counts(*(table.loc[shared, side].to_numpy(dtype=float) for side in ("forecast", "observed")))
+        results[name] = _results(case, pooled, float(pooled.n), {})
+    return results
 
 
 def account(pairs: Path) -> Account:
@@ -196,4 +214,4 @@ def _read(pairs: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     return table.to_pandas(ignore_metadata=True), json.loads(table.schema.metadata[META])["how"]
 
 
-FAMILY = Family("structures", match_key, match, reduce_key, reduce, finish, account, report, markdown)
+FAMILY = Family("structures", match_key, match, reduce_key, reduce, finish, account, report, markdown, common=common)

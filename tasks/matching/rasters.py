@@ -182,6 +182,11 @@ class Plan:
             "tiles": f"{self.tile}×{self.tile} cells",
         }
 
+    def tiles(self) -> list[range]:
+        """The columns of each tile of a band."""
+        width = self.shape[1]
+        return [range(left, min(left + self.tile, width)) for left in range(0, width, self.tile)]
+
 
 def tile_size(shape: tuple[int, int]) -> int:
     """Cells along a side of a tile: a multiple of 8, at least 16."""
@@ -208,7 +213,7 @@ def _band(band: _Rows, shared: tuple[Plan, Layer, Layer]) -> _Band:
         across = slice(rows.start, rows.stop)
         seen_band = observed.read(across, slice(0, plan.shape[1]))
         said_band = forecast.read(across, slice(0, plan.shape[1])) if plan.same else None
-        tiles = [range(left, min(left + plan.tile, plan.shape[1])) for left in range(0, plan.shape[1], plan.tile)]
+        tiles = plan.tiles()
         for columns, areas in zip(tiles, _areas(plan, observed, rows, tiles), strict=True):
             left = columns.start
             along = slice(columns.start, columns.stop)
@@ -229,6 +234,74 @@ def _band(band: _Rows, shared: tuple[Plan, Layer, Layer]) -> _Band:
         table = pd.DataFrame({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
         said_few, seen_few = (np.concatenate(each, axis=1) for each in thinned)
         return _Band(table, (said_few, seen_few))
+
+
+def match_common(
+    models: Mapping[str, Layer], observation: Layer, rules: SeverityRules, polygon: Path | None
+) -> dict[str, pd.DataFrame]:
+    """Each model's cells by pair of codes, on the cells that all models cover; what a ranking compares.
+
+    The domain `union` is that of all models together: where any of them burns, the others are right not to (D-15).
+    """
+    plans = {}
+    for name, model in models.items():
+        with model.open() as forecast, observation.open() as observed:
+            plans[name] = Plan.of(forecast, observed, rules, polygon)
+    first = next(iter(plans.values()))
+    shared = (plans, models, observation, rules)
+    found = _in_bands(_common_band, observation.path, first, shared, None)
+    return {name: pd.concat([each[name] for each in found], ignore_index=True) for name in models}
+
+
+def _common_band(
+    band: _Rows, shared: tuple[Mapping[str, Plan], Mapping[str, Layer], Layer, SeverityRules]
+) -> dict[str, pd.DataFrame]:
+    plans, models, observation, rules = shared
+    plan, rows = next(iter(plans.values())), band.rows
+    parts: dict[str, list[dict[str, Array]]] = {name: [] for name in models}
+    with ExitStack() as stack:
+        observed = stack.enter_context(observation.open())
+        forecasts = {name: stack.enter_context(each.open()) for name, each in models.items()}
+        inside = _inside(plan, observed, rows) if plan.rings is not None else None
+        tiles = plan.tiles()
+        for columns, areas in zip(tiles, _areas(plan, observed, rows, tiles), strict=True):
+            across, along = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+            seen = observed.read(across, along)
+            said = {
+                name: forecast.read(across, along)
+                if plans[name].same
+                else nearest(forecast, observed, plans[name], rows, columns)
+                for name, forecast in forecasts.items()
+            }
+            states = [_states(rules.classes, plan.nodata[1])[seen]]
+            states += [
+                _states(rules.classes, plans[name].nodata[0], () if plans[name].same else (OUTSIDE,))[codes]
+                for name, codes in said.items()
+            ]
+            counts = np.min(states, axis=0) > MISSING
+            if rules.domain == "union":
+                counts &= np.max(states, axis=0) == BURNED
+            if inside is not None:
+                counts &= inside[:, along]
+            unit = f"tile {rows.start // plan.tile:02d}-{columns.start // plan.tile:02d}"
+            for name, codes in said.items() if counts.any() else ():
+                parts[name].append(_counted(plan, unit, codes, seen, areas, True, counts))
+    columns_of = ("unit", "forecast", "observed", "count", "hectares")
+    return {
+        name: pd.DataFrame({each: np.concatenate([part[each] for part in own]) for each in columns_of} if own else {})
+        for name, own in parts.items()
+    }
+
+
+MISSING, UNBURNED, BURNED = range(3)
+
+
+def _states(classes: Classes, nodata: frozenset[int], outside: Sequence[int] = ()) -> Codes:
+    """What each code says: nothing, unburned or burned."""
+    states = np.full(256, BURNED, dtype=np.uint8)
+    states[list(classes.unburned)] = UNBURNED
+    states[[*classes.nodata, *nodata, *outside]] = MISSING
+    return states
 
 
 def _shares(inside: Array | None) -> Iterator[tuple[bool, Array | None]]:
