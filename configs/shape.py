@@ -325,6 +325,21 @@ class ThreatSection(_Section):
     )
 
 
+class FirebenchSection(_Section):
+    """What the case is called in FireBench's result file."""
+
+    name: str | None = Field(None, description="`case_name`; the title unless said.", min_length=1)
+    short_name: str | None = Field(None, description="`benchmark_short_name`; the case's id unless said.", min_length=1)
+
+
+class PublishSection(_Section):
+    """What is written beside the card."""
+
+    firebench: Switch | FirebenchSection = Field(
+        False, description="`firebench.json`: the card in the form of FireBench's result file."
+    )
+
+
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 SHORT_NAME = Annotated[str, Field(min_length=1, max_length=80)]
@@ -348,6 +363,7 @@ class CaseSection(_Section):
     schemes: Annotated[dict[Letter, Literal["mean"] | WeightsSection], Field(min_length=1)] = {"A": "mean"}
     extraction: ExtractionSection = ExtractionSection()
     threat: ThreatSection = ThreatSection()
+    publish: PublishSection = PublishSection()
     strict: Switch = Field(
         False, description="A KPI without a value fails the run instead of marking the card partial."
     )

@@ -61,6 +61,14 @@ def opened_standard(path: Path) -> Iterator[Standard]:
         yield file
 
 
+def dataset_version(path: Path) -> str | None:
+    """The version of the dataset that a file holds; None where it says none, or is no such file."""
+    if not is_firebench(path):
+        return None
+    with opened_standard(path) as file:
+        return file.text(None, "version") or None
+
+
 def map_of(file: Standard, wanted: str | None) -> tuple[str, str]:
     """The group of a map of severity and the variable in it: the one that the case names, or the only one there is."""
     groups = [name for name, is_group in file.children(MAPS).items() if is_group]
