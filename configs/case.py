@@ -16,6 +16,7 @@ from itertools import islice
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
@@ -278,15 +279,28 @@ class _Binder:
         for family, each in section:
             if each is None:
                 continue
-            try:
-                paths.check(each.path)
-            except FirecardError as error:
-                self.problems.add((*place, family, "path"), str(error))
+            self._check_path((*place, family, "path"), each.path)
             options = each.model_dump(exclude={"path", "source"})
             if options.get("wind_height") is not None:
                 options["wind_height"] = self._number((*place, family, "wind_height"), options["wind_height"], "m")
+            if options.get("stations"):
+                self._check_path((*place, family, "stations"), options["stations"])
+            if options.get("zone"):
+                self._check_zone((*place, family, "zone"), options["zone"])
             found[family] = Data(each.path, each.source, options)
         return found
+
+    def _check_path(self, place: Location, template: str) -> None:
+        try:
+            paths.check(template)
+        except FirecardError as error:
+            self.problems.add(place, str(error))
+
+    def _check_zone(self, place: Location, name: str) -> None:
+        try:
+            ZoneInfo(name)
+        except (OSError, ValueError):  # a folder of zones, or no name at all
+            self.problems.add(place, f"unknown time zone {name!r}; expected one such as 'America/Denver' or 'UTC'")
 
     def _check_families(self, models: tuple[Model, ...], instances: Mapping[str, Instance]) -> None:
         """Every model has data of some family that the case scores."""

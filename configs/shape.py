@@ -8,10 +8,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from configs import formats
 from configs.source import Location, plain
 from configs.units import HOURS
 from metrics.kpis.catalogue import KPIS
@@ -32,6 +33,13 @@ Duration = Annotated[
 Weight = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 
+if TYPE_CHECKING:
+    ModelSource: TypeAlias = str
+    StationSource: TypeAlias = str
+else:
+    ModelSource, StationSource = Literal[formats.names(formats.MODEL)], Literal[formats.names(formats.OBSERVED)]
+
+
 class _Section(BaseModel):
     """A part of the file: no key that is not known, nothing changed after it was read."""
 
@@ -45,9 +53,9 @@ class DataFile(_Section):
 
 
 class WeatherFile(DataFile):
-    """Gridded model output, or a table of matched pairs."""
+    """Gridded model output, forecasts at stations, or matched pairs."""
 
-    source: Literal["pairs", "wrf", "cf"] | None = Field(None, description="The format, where it is not recognised.")
+    source: ModelSource | None = Field(None, description="The format, where it is not recognised.")
     name: str | None = Field(None, description="What the model is called in a table of pairs, if not as here.")
     winds: Literal["earth", "grid"] | None = Field(None, description="What u and v are relative to, if no file says.")
     names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {wind_gust: GUST10, u: U_10M}.")
@@ -57,7 +65,12 @@ class WeatherFile(DataFile):
 class StationFile(DataFile):
     """Reports of stations."""
 
-    source: Literal["stations", "firebench"] | None = Field(None, description="The format, where it is not recognised.")
+    source: StationSource | None = Field(None, description="The format, where it is not recognised.")
+    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {wind_gust: peak_wind}.")
+    stations: str | None = Field(
+        None, description="A table of stations (station, lat, lon), where the data does not say.", min_length=1
+    )
+    zone: str | None = Field(None, description="Time zone of times that have none, such as America/Denver.")
 
 
 ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]

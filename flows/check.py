@@ -8,15 +8,17 @@ from datetime import datetime
 import pandas as pd
 
 from configs.case import Case, Instance, Model
+from configs.formats import OBSERVED
 from configs.shape import meant
 from flows.check_family import check_family
 from metrics.errors import FirecardError, MissingInput
 from metrics.kpis.kpi import KpiResult
-from tasks.families.weather import is_grid, matched, results_of
+from tasks.families.weather import format_of, matched, results_of
 from tasks.find import find_files, latest_cycle
 from tasks.matching.clock import step_of
 from tasks.matching.ledger import PAIR
 from tasks.matching.pairs import Matched
+from tasks.readers.formats import recognise
 from tasks.reducing.sample import night
 from tasks.store.digests import InputFile
 
@@ -47,9 +49,12 @@ def _check_model(case: Case, model: Model, cycle: datetime, say: Callable[[str],
     say(f"model {model.name}")
     try:
         found = find_files.fn(case, model, "weather", cycle)
-        kind = "gridded output" if is_grid(found.data, found.files[0].path) else "table of pairs"
-        _say_files(found.files, kind, say)
-        _say_files(found.observations, "station reports", say)
+        _say_files(found.files, format_of(found.data, found.files[0].path).title, say)
+        if found.observations:
+            source = case.observations["weather"].source
+            kind = recognise(found.observations[0].path, OBSERVED, source=source)
+            _say_files(found.observations, kind.title, say)
+        _say_files(found.beside, "table of stations", say)
         kept = matched(case, found)
     except FirecardError as error:
         say(f"  cannot be scored: {error}")

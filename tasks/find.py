@@ -13,9 +13,10 @@ from prefect.client.schemas.objects import State
 
 from configs import paths
 from configs.case import Case, Data, Model
-from metrics.errors import BadInput, FirecardError, MissingInput
+from metrics.errors import FirecardError, MissingInput
 from tasks.families.family import FoundFiles
-from tasks.families.weather import described, is_grid
+from tasks.families.weather import described, format_of
+from tasks.readers.formats import reader
 from tasks.store.digests import InputFile, input_file
 
 
@@ -46,22 +47,23 @@ def find_files(case: Case, model: Model, family: str, cycle: datetime, leave_out
         family=family,
         cycle=cycle,
         data=data,
-        files=_files(case, data, cycle, leave_out),
-        observations=_files(case, observed, cycle, leave_out) if observed else (),
+        files=_files(case, data.path, cycle, leave_out),
+        observations=_files(case, observed.path, cycle, leave_out) if observed else (),
+        beside=_files(case, observed.options["stations"], cycle)
+        if observed and observed.options.get("stations")
+        else (),
     )
 
 
-def _files(case: Case, data: Data, cycle: datetime, leave_out: Collection[str]) -> tuple[InputFile, ...]:
-    everything = paths.files(data.path, case.root, cycle)
+def _files(case: Case, path: str, cycle: datetime, leave_out: Collection[str] = ()) -> tuple[InputFile, ...]:
+    everything = paths.files(path, case.root, cycle)
     found = [each for each in everything if str(each) not in leave_out]
     if everything and not found:
-        raise MissingInput(
-            f"{case.path}: {everything[0].name}: still being written, as are all that match {data.path!r}"
-        )
+        raise MissingInput(f"{case.path}: {everything[0].name}: still being written, as are all that match {path!r}")
     if not found:
         when = f"{cycle:%Y-%m-%dT%H}"
-        raise MissingInput(f"{case.path}: no file matches {data.path!r} for cycle {when} (below {case.root})")
-    return tuple(input_file(path, case.root) for path in found)
+        raise MissingInput(f"{case.path}: no file matches {path!r} for cycle {when} (below {case.root})")
+    return tuple(input_file(each, case.root) for each in found)
 
 
 def latest_cycle(case: Case) -> datetime:
@@ -93,12 +95,9 @@ def latest_cycle(case: Case) -> datetime:
 
 def _cycle_in(path: Path, data: Data, case: Case) -> datetime:
     """The newest cycle inside a file: a column of a table of pairs, or the reference time of a grid."""
-    if path.is_dir():
-        raise BadInput(f"{path}: is a directory, expected a file")
-    if not is_grid(data, path):
-        from tasks.readers.pairs import read_pairs
-
-        newest: datetime = read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
+    kind = format_of(data, path)
+    if kind.holds == "pairs":
+        newest: datetime = reader(kind).read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
         return newest
     files = described([path], data, case)
     moment = files.reference_time if files.reference_time is not None else files.times[0]

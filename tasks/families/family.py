@@ -32,10 +32,11 @@ class FoundFiles:
     data: Data
     files: tuple[InputFile, ...]
     observations: tuple[InputFile, ...] = ()
+    beside: tuple[InputFile, ...] = ()  # a table of stations
 
     @property
     def inputs(self) -> tuple[InputFile, ...]:
-        return (*self.files, *self.observations)
+        return (*self.files, *self.observations, *self.beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,21 +11,23 @@ import numpy as np
 import pandas as pd
 
 from configs.case import Case, Data
+from configs.formats import MODEL, Format
 from metrics.errors import BadInput
 from metrics.kpis.kpi import KpiResult, Reduced, evaluate
 from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import PAIR, ledger
 from tasks.matching.pairs import POINT, Matched, match_pairs
 from tasks.matching.table import read_matched, write_matched
+from tasks.readers.formats import reader, recognise
 from tasks.reducing.sample import Night, night
 from tasks.reducing.table import as_reduced, binding, read_sums, reduce_night, write_sums
 from tasks.report import weather as section
 
 if TYPE_CHECKING:
     from tasks.readers.grids import GridFiles
+    from tasks.readers.stations import Observations
 
 WIND = ("wind_speed", "wind_direction")
-GRID_MAGIC = (b"CDF", b"\x89HD")  # netCDF 3 and HDF5
 
 
 def needed(case: Case) -> tuple[str, ...]:
@@ -36,16 +38,14 @@ def needed(case: Case) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def is_grid(data: Data, path: Path) -> bool:
-    """Gridded output, said in the case or recognised by its first bytes; anything else is a table of pairs."""
-    if data.source is not None:
-        return data.source != "pairs"
-    with path.open("rb") as file:
-        return file.read(3) in GRID_MAGIC
+def format_of(data: Data, path: Path) -> Format:
+    """The format of a model's file: said in the case, else recognised."""
+    return recognise(path, MODEL, source=data.source)
 
 
 def match_key(case: Case, found: FoundFiles) -> Any:
-    rules = (case.matching, needed(case)) if is_grid(found.data, found.files[0].path) else ()
+    paired = format_of(found.data, found.files[0].path).holds == "pairs"
+    rules = () if paired else (case.matching, needed(case), case.observations.get("weather"))
     return (found.data, found.model, found.cycle, case.window, case.variables, rules)
 
 
@@ -56,17 +56,17 @@ def match(case: Case, found: FoundFiles, path: Path, work: Work) -> None:
 def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # noqa: B008  (frozen)
     """The model's candidates with what became of them."""
     files = [each.path for each in found.files]
-    if not is_grid(found.data, found.files[0].path):
+    kind = format_of(found.data, files[0])
+    if kind.holds == "pairs":
         name = found.data.options.get("name") or found.model
-        return match_pairs(files, name, found.cycle, case.window, case.variables)
+        return match_pairs(files, name, found.cycle, case.window, case.variables, read=reader(kind).read_pairs)
     from tasks.matching.stations import match_grid
-    from tasks.readers.stations import read_stations
 
     if not found.observations:
-        raise BadInput(f"{case.path}: model {found.model!r} is gridded output: say `observations: {{weather: …}}`")
+        raise BadInput(f"{case.path}: model {found.model!r} is {kind.title}: say `observations: {{weather: …}}`")
     return match_grid(
         described(files, found.data, case, keep_going=True),
-        read_stations([each.path for each in found.observations], case.variables),
+        observed(case, found),
         cycle=found.cycle,
         window=case.window,
         rules=case.matching,
@@ -75,6 +75,21 @@ def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # n
         session=work.session,
         progress=work,
     )
+
+
+def observed(case: Case, found: FoundFiles) -> Observations:
+    """The reports of the case's stations for the cycle."""
+    from tasks.readers.formats import StationWishes
+    from tasks.readers.stations import read_places, read_stations
+
+    data = case.observations["weather"]
+    wishes = StationWishes(
+        names=data.options.get("names", {}),
+        places=read_places(found.beside[0].path) if found.beside else None,
+        around=found.cycle,
+        zone=data.options.get("zone"),
+    )
+    return read_stations([each.path for each in found.observations], case.variables, source=data.source, wishes=wishes)
 
 
 def described(files: Sequence[Path], data: Data, case: Case, *, keep_going: bool = False) -> GridFiles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -33,14 +33,20 @@ class Matched:
 
 
 def match_pairs(
-    files: Sequence[Path], name: str, cycle: datetime, window: Window, variables: Mapping[str, Variable]
+    files: Sequence[Path],
+    name: str,
+    cycle: datetime,
+    window: Window,
+    variables: Mapping[str, Variable],
+    *,
+    read: Callable[[Path, Mapping[str, Variable]], pd.DataFrame] = read_pairs,
 ) -> Matched:
     """The model's pairs in the window.
 
     The observations of a file are those of all its rows, whichever the model: a point that another model has and this
     one lacks is a missing forecast, not a point that never was (D-17).
     """
-    tables = [read_pairs(path, variables) for path in files]
+    tables = [read(path, variables) for path in files]
     # A file that names no model is this model's own.
     table = pd.concat([each if "model" in each else each.assign(model=name) for each in tables], ignore_index=True)
     where = ", ".join(path.name for path in files)

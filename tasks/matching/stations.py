@@ -395,6 +395,7 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
     """The candidates as the long table that all matching ends in."""
     stations = observations.stations
     excluded = quality.positions(stations, rules.exclude)
+    nowhere = stations["lat"].isna().to_numpy()
     names = pd.Categorical(stations["station"], categories=stations["station"])
     valid = pd.to_datetime(found.time.astype(np.int64), unit="s", utc=True)
     parts = []
@@ -404,6 +405,7 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
         lacking = (reason == "") & np.isnan(forecast)
         reason[lacking] = LACK[np.maximum(found.lack[name], HOLE)][lacking]
         reason[found.lack[name] == OUTSIDE] = ledger.OUTSIDE_GRID  # whatever was observed there
+        reason[nowhere, :] = ledger.NO_POSITION
         reason[(excluded != quality.GOOD), :] = excluded[excluded != quality.GOOD][:, None]
         reason[reason == ""] = ledger.PAIR
         # What is left out for another reason than a hole in the model asks nothing of the model (D-17).
@@ -463,6 +465,8 @@ def _how(
     unknown = int(observations.stations["height"].isna().sum())
     if wind and rules.roughness is not None and unknown:
         how["warning"] = f"sensors of unknown height, compared as they are: {unknown} stations"
+    if observations.not_listed:
+        how["not_listed"] = f"{observations.not_listed} stations of the reports are not in the table of stations"
     if rules.exclude:
         absent = sorted(set(rules.exclude) - set(observations.stations["station"]))
         how["excluded"] = ", ".join(rules.exclude) + (f" (not there: {', '.join(absent)})" if absent else "")

@@ -23,6 +23,7 @@ from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.sums import Array
 from metrics.variables import Variable
+from tasks.readers.formats import Head, StationWishes
 from tasks.readers.hdf import Hdf5, opened
 
 VERSION = "FireBench_io_version"
@@ -135,11 +136,17 @@ def read_damage(path: Path) -> dict[str, pd.Series]:
         return columns
 
 
-def read_station_reports(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
-    """The reports of a file's stations as `stations.py` has them: station, place, time and a column per variable."""
+def recognises(head: Head) -> bool:
+    """A file of the standard."""
+    return is_firebench(head.path)
+
+
+def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
+    """The reports of a file's stations: station, place, time and a column per variable."""
+    variables, called = wishes.variables, {stored: name for name, stored in wishes.names.items()}
     with opened_standard(path) as file:
         parts = [
-            _reports(file, group, station, variables)
+            _reports(file, group, station, variables, CALLED | called, wishes.zone)
             for station in (name for name, is_group in file.children(SERIES).items() if is_group)
             for group in _with_time(file, f"{SERIES}/{station}")
         ]
@@ -162,8 +169,15 @@ def _with_time(file: Standard, group: str) -> list[str]:
     return [group, *inner] if "time" in held else inner
 
 
-def _reports(file: Standard, group: str, station: str, variables: Mapping[str, Variable]) -> pd.DataFrame:
-    when = _times(file, group)
+def _reports(
+    file: Standard,
+    group: str,
+    station: str,
+    variables: Mapping[str, Variable],
+    called: Mapping[str, str],
+    zone: str | None,
+) -> pd.DataFrame:
+    when = _times(file, group, zone)
     frame = pd.DataFrame({"station": station.removeprefix(STATION), "time": pd.to_datetime(when, utc=True)})
     frame["time"] = frame["time"].dt.as_unit("ns")
     places = [
@@ -180,7 +194,7 @@ def _reports(file: Standard, group: str, station: str, variables: Mapping[str, V
     network = file.attribute(group, "providers")
     frame["network"] = "" if network in (None, "None") else str(network)
     for stored in file.children(group):
-        name = CALLED.get(stored, stored)
+        name = called.get(stored, stored)
         if name not in variables:
             continue
         place = f"{group}/{stored}"
@@ -197,25 +211,27 @@ def _reports(file: Standard, group: str, station: str, variables: Mapping[str, V
     return frame
 
 
-def _times(file: Standard, group: str) -> Array:
+def _times(file: Standard, group: str, zone: str | None) -> Array:
     """UTC, to the second."""
     place = f"{group}/time"
     origin, unit = file.text(place, "time_origin"), file.text(place, "time_units")
     try:
         if not origin:
-            return np.array([_moment(each) for each in file.texts(place)], dtype="datetime64[s]")
+            return np.array([_moment(each, zone) for each in file.texts(place)], dtype="datetime64[s]")
         seconds = convert(file.values(place), unit, "s")
         if np.ndim(seconds) != 1 or not np.isfinite(seconds).all():
             raise ValueError("expected one finite number a report")
-        return _moment(origin) + np.floor(seconds + 0.5).astype("timedelta64[s]")
+        return _moment(origin, zone) + np.floor(seconds + 0.5).astype("timedelta64[s]")
     except (ValueError, OverflowError, UnknownUnit) as error:
         raise BadInput(f"{file.path}: {place} cannot be understood as times: {plain(str(error), 160)}") from None
 
 
-def _moment(text: str) -> Any:
+def _moment(text: str, zone: str | None) -> Any:
     moment = pd.Timestamp(text)
+    if moment is not pd.NaT and moment.tzinfo is None and zone:
+        moment = moment.tz_localize(zone)
     if moment is pd.NaT or moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
+        raise ValueError(f"{text!r} has no time zone; the case can say it: `zone: UTC`")
     if not 1900 <= moment.year < 2200:
         raise ValueError(f"{text!r}: expected a time between 1900 and 2200")
     return moment.tz_convert("UTC").tz_localize(None).to_datetime64().astype("datetime64[s]")

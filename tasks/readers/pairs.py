@@ -17,10 +17,21 @@ from configs.source import plain
 from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.variables import Variable
+from tasks.readers.formats import Head
 from tasks.readers.tables import Rows, column, numbers, read_table, times
 
 NEEDED = ("station", "lat", "lon", "cycle", "valid_time", "variable", "unit", "forecast", "observed")
 COLUMNS = ("model", *NEEDED)
+
+
+def recognises(head: Head) -> bool:
+    """A table with the columns of pairs."""
+    return set(NEEDED) <= set(head.columns)
+
+
+def resembles(head: Head) -> bool:
+    """A table with some of the columns, which may be meant for one."""
+    return bool(set(COLUMNS) & set(head.columns))
 
 
 def read_pairs(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:

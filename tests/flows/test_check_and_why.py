@@ -67,7 +67,7 @@ def test_check_says_what_was_found_and_understood(firecard: Firecard, night: Pat
     said = done.stdout
     assert "cycle 2026-11-17T00:00Z, valid [2026-11-17T00:00Z, 2026-11-18T00:00Z[" in said
     assert "model hrrr" in said
-    assert "gridded output" in said
+    assert "WRF output" in said
     assert "obs/20261117_ASOS.csv" in said
     assert re.search(r"domain: 60 x 80 points, latitude 38\.\d\d to 40\.\d\d, longitude -122\.\d\d to -119\.\d\d", said)
     assert "winds: grid-relative: SINALPHA/COSALPHA" in said

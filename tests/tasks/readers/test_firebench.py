@@ -14,7 +14,8 @@ from metrics.errors import BadInput
 from metrics.variables import VARIABLES, Variable
 from tasks.readers import hdf
 from tasks.readers.buildings import read_buildings
-from tasks.readers.firebench import is_firebench, read_station_reports
+from tasks.readers.firebench import is_firebench
+from tasks.readers.formats import StationWishes
 from tasks.readers.rasters import kind_of, opened_raster
 from tasks.readers.stations import read_stations
 
@@ -224,7 +225,10 @@ def test_stations_in_their_units(tmp_path, firebench_file):
 def test_a_variable_of_the_cases_own(tmp_path, firebench_file):
     path = firebench_file(tmp_path / "a.h5", stations={"KTVL": (38.9, -120.0, [0, 60, 120], SERIES)})
     own = {"solar_radiation": Variable("solar_radiation", "Sun", "kW/m^2")}
-    assert read_station_reports(path, own)["solar_radiation"].tolist() == pytest.approx([1e-3, 2e-3, 3e-3])
+    assert read_stations([path], own).reports["solar_radiation"].tolist() == pytest.approx([1e-3, 2e-3, 3e-3])
+    wishes = StationWishes(names={"sun": "solar_radiation"})
+    found = read_stations([path], {"sun": Variable("sun", "Sun", "W/m^2")}, source="firebench", wishes=wishes)
+    assert found.reports["sun"].tolist() == [1.0, 2.0, 3.0]
 
 
 def test_times_as_text_and_sensors_below_a_station(tmp_path, firebench_file):
@@ -251,6 +255,13 @@ def said(place: str, key: str, value: object = None):
             attributes[key] = value
 
     return change
+
+
+def test_a_zone_that_the_case_says(tmp_path, firebench_file):
+    path = firebench_file(tmp_path / "a.h5", stations={"A": (38.9, -120.0, [0], {"wind_speed": ("m/s", [1.0])})})
+    broken(path, lambda file: said("time", "time_origin", "2021-08-17T00:00")(file["time_series/station_A"]))
+    found = read_stations([path], VARIABLES, wishes=StationWishes(zone="America/Los_Angeles"))
+    assert found.seconds.tolist() == [(18_856 * 24 + 7) * 3600]
 
 
 STATIONS = [

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from configs.rules import MatchingRules
-from metrics.errors import BadInput
+from metrics.errors import BadInput, MissingInput
 from metrics.variables import VARIABLES, Variable
 from tasks.readers.stations import Observations, read_stations
 
@@ -296,7 +296,7 @@ def test_a_directory(tmp_path):
 
 
 def test_a_file_that_went_away(tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.csv"):
+    with pytest.raises(MissingInput, match=r"gone\.csv"):
         read_stations([tmp_path / "gone.csv"], VARIABLES)
 
 
