@@ -22,9 +22,9 @@ from pydantic import BaseModel, ValidationError
 
 from configs import paths, units
 from configs.extraction import ExtractionRules, extraction_rules
-from configs.impact import SeverityRules, StructureRules
+from configs.impact import FirebenchNames, SeverityRules, StructureRules
 from configs.rules import MatchingRules, Space
-from configs.shape import CaseSection, KpiSection, WindowSection, in_words, meant
+from configs.shape import CaseSection, FirebenchSection, KpiSection, WindowSection, in_words, meant
 from configs.source import Location, Source, read_source
 from configs.threat import threat_rules
 from configs.units import convert, convert_difference, hours, split_quantity
@@ -101,6 +101,7 @@ class Case:
     severity: SeverityRules = field(default_factory=SeverityRules)
     structures: StructureRules = field(default_factory=StructureRules)
     threat: ThreatRules = field(default_factory=ThreatRules)
+    firebench: FirebenchNames | None = None  # a result file of FireBench's form is written beside the card
 
     @property
     def root(self) -> Path:
@@ -213,6 +214,16 @@ class _Binder:
             severity=severity,
             structures=structures,
             threat=threat,
+            firebench=self._firebench(),
+        )
+
+    def _firebench(self) -> FirebenchNames | None:
+        said = self.section.publish.firebench
+        if said is False:
+            return None
+        names = FirebenchSection() if said is True else said
+        return FirebenchNames(
+            names.name or self.section.title or self.section.case, names.short_name or self.section.case
         )
 
     def _cycle(self) -> datetime | None:

@@ -43,6 +43,7 @@ FORMATS = {
         Format("asos", "ASOS reports of the Iowa Environmental Mesonet", "stations", "tasks.readers.asos"),
         Format("ncss", "station reports of a THREDDS server in CSV", "stations", "tasks.readers.ncss"),
         Format("windninja", "WindNinja station file", "stations", "tasks.readers.windninja"),
+        Format("firebench", "FireBench's standard file", "stations", "tasks.readers.firebench"),
     )
 }
 

@@ -37,3 +37,11 @@ class StructureRules:
     join: Literal["auto", "id", "position"] = "auto"
     tolerance: float = 30.0  # metres
     missing: Literal["left_out", "not_destroyed"] = "left_out"
+
+
+@dataclass(frozen=True, slots=True)
+class FirebenchNames:
+    """What a case is called in a result file of FireBench's form."""
+
+    name: str
+    short_name: str

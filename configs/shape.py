@@ -79,21 +79,27 @@ ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]
 class SeverityFile(DataFile):
     """A raster of severity classes."""
 
-    source: Literal["geotiff", "netcdf", "array"] | None = Field(
+    source: Literal["geotiff", "netcdf", "zarr", "firebench", "array"] | None = Field(
         None, description="The format, where it is not recognised."
     )
-    variable: str | None = Field(None, description="The variable of a NetCDF file that has several.")
+    variable: str | None = Field(
+        None, description="The variable of a NetCDF file or Zarr store that has several; the group of a FireBench file."
+    )
     band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
+    positions: Literal["centres", "corners"] = Field(
+        "centres",
+        description="What the positions of a FireBench file are of; FireBench 0.10 writes upper left corners.",
+    )
 
 
 class BuildingsFile(DataFile):
     """Buildings with their damage: a table, GeoJSON, or a model's raster, looked up at the observed buildings."""
 
-    source: Literal["table", "geojson", "raster"] | None = Field(
+    source: Literal["table", "geojson", "firebench", "raster"] | None = Field(
         None, description="The format, where it is not recognised."
     )
     names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {id: GLOBALID}.")
-    variable: str | None = Field(None, description="The variable of a NetCDF raster that has several.")
+    variable: str | None = Field(None, description="The variable of a raster that has several.")
     band: Annotated[int, Field(ge=1, strict=True)] = Field(1, description="The band of a GeoTIFF.")
     destroyed: list[ClassCode] = Field(default_factory=lambda: [4], description="Classes of a raster that destroy.")
 
@@ -332,6 +338,21 @@ class ThreatSection(_Section):
     )
 
 
+class FirebenchSection(_Section):
+    """What the case is called in FireBench's result file."""
+
+    name: str | None = Field(None, description="`case_name`; the title unless said.", min_length=1)
+    short_name: str | None = Field(None, description="`benchmark_short_name`; the case's id unless said.", min_length=1)
+
+
+class PublishSection(_Section):
+    """What is written beside the card."""
+
+    firebench: Switch | FirebenchSection = Field(
+        False, description="`firebench.json`: the card in the form of FireBench's result file."
+    )
+
+
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 SHORT_NAME = Annotated[str, Field(min_length=1, max_length=80)]
@@ -355,6 +376,7 @@ class CaseSection(_Section):
     schemes: Annotated[dict[Letter, Literal["mean"] | WeightsSection], Field(min_length=1)] = {"A": "mean"}
     extraction: ExtractionSection = ExtractionSection()
     threat: ThreatSection = ThreatSection()
+    publish: PublishSection = PublishSection()
     strict: Switch = Field(
         False, description="A KPI without a value fails the run instead of marking the card partial."
     )

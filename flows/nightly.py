@@ -18,6 +18,7 @@ from configs.case import Case, Data, read_case
 from configs.paths import artifact_key
 from flows.evaluate import Outcome, evaluate
 from metrics.errors import MissingInput
+from tasks.store.digests import state as state_of
 
 
 @flow(name="nightly", flow_run_name="nightly-{case_file.stem}", persist_result=False)
@@ -97,8 +98,7 @@ def look(case: Case, cycle: datetime, settle: float, before: Watch | None) -> Wa
         if not found:
             absent.append(name)
         for each in found:
-            stat = each.stat()
-            state[each] = (stat.st_size, stat.st_mtime_ns)
+            state[each] = state_of(each)
     young = time.time_ns() - int(settle * 1e9)
     growing = [
         path

@@ -211,6 +211,17 @@ def zone_areas(latitudes: Array, width: float) -> Array:
     return np.abs(np.diff(q)) * axis**2 / 2 * np.deg2rad(abs(width))
 
 
+def cell_areas(longitude: Array, latitude: Array) -> Array:
+    """Square metres on the ellipsoid of cells whose middles are at these degrees, rows and columns curved or not."""
+    axis, e = WGS84
+    (lon_down, lon_right), (lat_down, lat_right) = (
+        np.gradient(np.unwrap(np.unwrap(np.deg2rad(each), axis=0), axis=1)) for each in (longitude, latitude)
+    )
+    bent = 1 - (e * np.sin(np.deg2rad(latitude))) ** 2
+    per_square_radian = axis**2 * (1 - e**2) / bent**2 * np.cos(np.deg2rad(latitude))
+    return np.abs(per_square_radian * (lon_right * lat_down - lon_down * lat_right))
+
+
 def no_event(counts: ContingencySums) -> Array:
     """Has neither side a positive? Then there is nothing that precision, recall and F1 could score (D-14)."""
     return counts.tp + counts.fp + counts.fn == 0

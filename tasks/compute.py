@@ -293,16 +293,21 @@ def _sizes(item: Path | _HasPath) -> dict[str, int]:
     """The item's file with its size here; nothing where it has gone, which the item's own error tells best."""
     path = _path(item).absolute()
     try:
-        return {str(path): path.stat().st_size}
+        return {str(path): _size(path)}
     except OSError:
         return {}
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; a directory (a Zarr store) has no size of its own that would be the same everywhere."""
+    return 0 if path.is_dir() else path.stat().st_size
 
 
 def unreached(files: dict[str, int]) -> str:
     """The first file that is not here, or not with this size; nothing where all are."""
     for path, size in files.items():
         try:
-            here = Path(path).stat().st_size
+            here = _size(Path(path))
         except OSError as error:
             return f"does not see {path}: {error.strerror}"
         if here != size:

@@ -63,6 +63,8 @@ def publish_cards(
         folder = card_folder(out, case.id, card.scheme, cycle, model)
         text = markdown(record, pictures)
         write_card(folder, record, book.to_csv(index=False), text, pictures)
+        if case.firebench:
+            write_firebench(folder, case, card, found)
         publish_artifacts(record, text, folder / "card.html")
         folders.append(folder)
     return folders
@@ -87,6 +89,15 @@ def write_card(folder: Path, record: Mapping[str, Any], ledger_csv: str, text: s
     for name, content in contents.items():
         with writing(folder / name) as temporary:
             temporary.write_bytes(content)
+
+
+def write_firebench(folder: Path, case: Case, card: ScoreCard, found: Mapping[str, FoundFiles]) -> None:
+    """The card in the form of FireBench's result file, beside the others."""
+    from tasks.report.firebench import firebench_bytes, firebench_result
+
+    report = (folder / "card.pdf").read_bytes()
+    with writing(folder / "firebench.json") as temporary:
+        temporary.write_bytes(firebench_bytes(firebench_result(case, card, found, report)))
 
 
 def markdown(record: Mapping[str, Any], pictures: Pictures) -> str:

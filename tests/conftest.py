@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,61 @@ def hand_case(tmp_path: Path, hand_rows: list[str]) -> Callable[..., Path]:
         return case
 
     return write
+
+
+@pytest.fixture
+def firebench_file() -> Callable[..., Path]:
+    """Writes a file of FireBench's standard 1.0, by its documented layout; groups are added to a file that is there."""
+    return write_standard
+
+
+def write_standard(
+    path: Path,
+    *,
+    severity: tuple[Any, Any, Any] | None = None,
+    buildings: tuple[Any, Any, Any] | None = None,
+    stations: Mapping[str, tuple[float, float, Any, Mapping[str, tuple[str, Any]]]] | None = None,
+    crs: str = "EPSG:4326",
+    name: str = "Caldor_MTBS",
+    version: str = "1.0",
+    packed: bool = False,
+) -> Path:
+    """The file.
+
+    `severity` is (codes, lat, lon); `buildings` (damage, lat, lon), without places where lat is None; `stations` by id
+    (lat, lon, minutes since 2021-08-17T00:00-07:00, variables as (unit, values)).
+    """
+    import h5py
+    import numpy as np
+
+    packing: dict[str, Any] = {}
+    if packed:
+        import hdf5plugin
+
+        packing = dict(hdf5plugin.Zstd(clevel=3))
+    with h5py.File(path, "a") as file:
+        file.attrs.update({"FireBench_io_version": version, "created_on": "2026-11-17T00:00+00:00", "created_by": "us"})
+        if severity is not None:
+            group = file.create_group(f"spatial_2d/{name}")
+            group.attrs["crs"] = crs
+            codes = group.create_dataset("fire_burn_severity", data=np.asarray(severity[0]), **packing)
+            codes.attrs["units"], codes.attrs["_FillValue"] = "dimensionless", 0
+            for axis, places in zip(("position_lat", "position_lon"), severity[1:], strict=True):
+                group.create_dataset(axis, data=np.asarray(places, dtype="f8"), **packing).attrs["units"] = "degrees"
+        if buildings is not None:
+            group = file.create_group("points/building_damaged")
+            damage = group.create_dataset("building_damage", data=np.asarray(buildings[0], dtype="S"), **packing)
+            damage.attrs["units"] = "dimensionless"
+            for axis, places in zip(("position_lat", "position_lon"), buildings[1:], strict=True):
+                if places is not None:
+                    group.create_dataset(axis, data=np.asarray(places, dtype="f8")).attrs["units"] = "degree"
+        for station, (lat, lon, minutes, variables) in (stations or {}).items():
+            group = file.create_group(f"time_series/station_{station}")
+            group.attrs.update({"position_lat": lat, "position_lon": lon, "position_alt": 1000.0})
+            group.attrs.update({"position_alt_units": "ft", "providers": "RAWS"})
+            time = group.create_dataset("time", data=np.asarray(minutes, dtype="f8"), **packing)
+            time.attrs.update({"time_origin": "2021-08-17T00:00:00-07:00", "time_units": "min"})
+            for variable, (unit, values) in variables.items():
+                series = group.create_dataset(variable, data=np.asarray(values, dtype="f8"), **packing)
+                series.attrs.update({"units": unit, "sensor_height": 20.0, "sensor_height_units": "ft"})
+    return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from configs.case import Case
+from configs import paths
+from configs.case import Case, Data
 from metrics.errors import BadInput
 from metrics.kpis.impact import finish_impact
 from metrics.kpis.kpi import KpiResult
 from metrics.severity import SeveritySums, class_precision, class_recall, dice_of, kappa, weighted_kappa
 from metrics.sums import Array
-from tasks.families.family import Account, Family, FoundFiles, Progress
+from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import NO_FORECAST, PAIR
-from tasks.matching.rasters import OFF_MODEL, Layer, MatchedRasters, match_rasters
+from tasks.matching.rasters import OFF_MODEL, Layer, MatchedRasters, match_common, match_rasters
 from tasks.report.impact import counts_of, matrix_lines, number, outcome, outcome_lines, png, share
 from tasks.report.markdown import escape
 from tasks.store.digests import input_file
@@ -49,8 +50,8 @@ def match_key(case: Case, found: FoundFiles) -> Any:
     )
 
 
-def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None:
-    kept = matched(case, found, progress)
+def match(case: Case, found: FoundFiles, path: Path, work: Work) -> None:
+    kept = matched(case, found, work)
     shape = kept.preview[0].shape
     meta = {
         "how": dict(kept.how),
@@ -65,7 +66,7 @@ def match(case: Case, found: FoundFiles, path: Path, progress: Progress) -> None
     )
 
 
-def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> MatchedRasters:
+def matched(case: Case, found: FoundFiles, work: Work = Work()) -> MatchedRasters:  # noqa: B008  (frozen)
     """Both maps on the observation's grid."""
     if not found.observations:
         raise BadInput(f"{case.path}: model {found.model!r} has a severity map: say `observations: {{severity: …}}`")
@@ -77,7 +78,8 @@ def matched(case: Case, found: FoundFiles, progress: Progress | None = None) -> 
         Layer(found.observations[0].path, case.observations["severity"]),
         case.severity,
         _polygon(case),
-        progress,
+        work.session,
+        work,
     )
 
 
@@ -122,9 +124,12 @@ def sums_of(case: Case, sums: Path) -> tuple[SeveritySums, dict[str, Any]]:
     """The class matrix of every tile, and what was asked and left out."""
     kept = pyarrow.parquet.read_table(sums)
     meta = json.loads(kept.schema.metadata[META])
-    frame = kept.to_pandas(ignore_metadata=True)
+    return _matrices(case, kept.to_pandas(ignore_metadata=True), sorted(meta["expected"])), meta
+
+
+def _matrices(case: Case, frame: pd.DataFrame, units: Sequence[str]) -> SeveritySums:
+    """Counts by tile and pair of codes as a class matrix of every tile."""
     codes = case.severity.classes.codes
-    units = sorted(meta["expected"])
     shape = (len(units), len(codes), len(codes))
     place = tuple(
         pd.Index(order).get_indexer(frame[name])
@@ -133,12 +138,18 @@ def sums_of(case: Case, sums: Path) -> tuple[SeveritySums, dict[str, Any]]:
     counts, hectares = np.zeros(shape), np.zeros(shape)
     counts[place] = frame["count"]
     hectares[place] = frame["hectares"]
-    return SeveritySums(case.severity.classes, counts, hectares), meta
+    return SeveritySums(case.severity.classes, counts, hectares)
 
 
 def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
     """Every KPI of the family, over all cells of the domain."""
     by_tile, meta = sums_of(case, sums)
+    return _results(case, by_tile, len(meta["expected"]), float(sum(meta["expected"].values())), meta["left_out"])
+
+
+def _results(
+    case: Case, by_tile: SeveritySums, tiles: int, expected: float, left_out: dict[str, int]
+) -> dict[str, KpiResult]:
     pooled = by_tile.pooled()
     return {
         name: finish_impact(
@@ -146,13 +157,37 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
             pooled,
             pooled.burned() if each.kpi.id.startswith("burned") else pooled.high(),
             unit=each.unit,
-            units=(int((by_tile.n > 0).sum()), len(meta["expected"])),
-            expected=float(sum(meta["expected"].values())),
+            units=(int((by_tile.n > 0).sum()), tiles),
+            expected=expected,
             rules=case.rules,
-            left_out=meta["left_out"],
+            left_out=left_out,
         )
         for name, each in case.instances_of("severity").items()
     }
+
+
+def common(case: Case, cycle: datetime, pairs: Mapping[str, Path]) -> dict[str, dict[str, KpiResult]]:
+    """Every model's KPIs on the cells that all models cover, in the union of all fires (D-05, D-15).
+
+    The rasters are read again: which cells another model burned is not in a model's own counts.
+    """
+    observed = _layer(case, case.observations["severity"], cycle)
+    models = {name: _layer(case, case.model(name).data["severity"], cycle) for name in pairs}
+    results = {}
+    for name, frame in match_common(models, observed, case.severity, _polygon(case)).items():
+        units = sorted(frame["unit"].unique()) if len(frame) else []
+        by_tile = _matrices(case, frame, units) if units else _nothing(case)
+        results[name] = _results(case, by_tile, len(units), float(by_tile.n.sum()), {})
+    return results
+
+
+def _layer(case: Case, data: Data, cycle: datetime) -> Layer:
+    return Layer(paths.files(data.path, case.root, cycle)[0], data)
+
+
+def _nothing(case: Case) -> SeveritySums:
+    size = len(case.severity.classes.codes)
+    return SeveritySums(case.severity.classes, np.zeros((1, size, size)), np.zeros((1, size, size)))
 
 
 def account(pairs: Path) -> Account:
@@ -252,4 +287,4 @@ def _read(pairs: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     return table.to_pandas(ignore_metadata=True), json.loads(table.schema.metadata[META])
 
 
-FAMILY = Family("severity", match_key, match, reduce_key, reduce, finish, account, report, markdown)
+FAMILY = Family("severity", match_key, match, reduce_key, reduce, finish, account, report, markdown, common=common)

@@ -24,6 +24,7 @@ from tasks.families.family import Account, Family, FoundFiles, Progress
 from tasks.matching.buildings import NO_BUILDING, MatchedBuildings, common_classes, match_buildings, with_partners
 from tasks.matching.ledger import PAIR
 from tasks.readers.buildings import read_buildings
+from tasks.readers.firebench import is_firebench, opened_standard
 from tasks.report.impact import counts_of, dots, number, outcome, outcome_lines, png, share
 
 META = b"firecard"
@@ -53,6 +54,10 @@ def matched(case: Case, found: FoundFiles) -> MatchedBuildings:
     seen = case.observations["structures"].options
     observed = read_buildings([each.path for each in found.observations], seen.get("names", {}), case.structures)
     files = [each.path for each in found.files]
+    for data, side in ((found.data, found.files), (case.observations["structures"], found.observations)):
+        for each in side if data.source == "firebench" else ():
+            with opened_standard(each.path):  # what the case says that it is
+                pass
     where = ", ".join(each.name for each in (*files, *(each.path for each in found.observations)))
     options = found.data.options
     if _is_raster(found):
@@ -61,16 +66,17 @@ def matched(case: Case, found: FoundFiles) -> MatchedBuildings:
         predicted, how = buildings_from_raster(files, found.data, observed, case.severity.classes)
         return with_partners(predicted, observed, np.arange(len(observed)), case.structures, how)
     predicted = read_buildings(files, options.get("names", {}), case.structures)
-    return match_buildings(predicted, observed, case.structures, where)
+    ordered = all(is_firebench(each.path) for each in found.inputs)
+    return match_buildings(predicted, observed, case.structures, where, ordered=ordered)
 
 
 def _is_raster(found: FoundFiles) -> bool:
-    """A raster, said in the case or recognised by its first bytes."""
+    """A raster, said in the case or recognised by its first bytes; a FireBench file is asked for its buildings."""
     if found.data.source is not None:
         return found.data.source == "raster"
     from tasks.readers.rasters import kind_of
 
-    return kind_of(found.files[0].path) is not None
+    return kind_of(found.files[0].path) not in (None, "firebench")
 
 
 def reduce_key(case: Case) -> Any:
@@ -106,7 +112,11 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
     kept = pyarrow.parquet.read_table(sums)
     frame = kept.to_pandas(ignore_metadata=True)
     pooled = ContingencySums(*(frame[name].sum() for name in COUNTS))
-    expected = float(frame["expected"].sum())
+    left_out = dict(json.loads(kept.schema.metadata[META])["left_out"])
+    return _results(case, pooled, float(frame["expected"].sum()), left_out)
+
+
+def _results(case: Case, pooled: ContingencySums, expected: float, left_out: dict[str, int]) -> dict[str, KpiResult]:
     return {
         name: finish_impact(
             each.kpi,
@@ -116,10 +126,24 @@ def finish(case: Case, sums: Path) -> dict[str, KpiResult]:
             units=(int(pooled.n), int(expected)),
             expected=expected,
             rules=case.rules,
-            left_out=dict(json.loads(kept.schema.metadata[META])["left_out"]),
+            left_out=left_out,
         )
         for name, each in case.instances_of("structures").items()
     }
+
+
+def common(case: Case, cycle: datetime, pairs: Mapping[str, Path]) -> dict[str, dict[str, KpiResult]]:
+    """Every model's KPIs on the observed buildings that all models say something of (D-05)."""
+    tables = {name: _read(path)[0] for name, path in pairs.items()}
+    known = {
+        name: table[table["reason"] != NO_BUILDING] for name, table in tables.items()
+    }  # in the observation's order
+    shared = np.logical_and.reduce([(each["reason"] == PAIR).to_numpy() for each in known.values()])
+    results = {}
+    for name, table in known.items():
+        pooled = binary_counts(*(table.loc[shared, side].to_numpy(dtype=float) for side in ("forecast", "observed")))
+        results[name] = _results(case, pooled, float(pooled.n), {})
+    return results
 
 
 def account(pairs: Path) -> Account:
@@ -190,4 +214,4 @@ def _read(pairs: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     return table.to_pandas(ignore_metadata=True), json.loads(table.schema.metadata[META])["how"]
 
 
-FAMILY = Family("structures", match_key, match, reduce_key, reduce, finish, account, report, markdown)
+FAMILY = Family("structures", match_key, match, reduce_key, reduce, finish, account, report, markdown, common=common)

@@ -1,4 +1,4 @@
-"""Buildings of a model and of an observation, one to one: by id, or by mutual nearest position."""
+"""Buildings of a model and of an observation, one to one: by id, by number, or by mutual nearest position."""
 
 from __future__ import annotations
 
@@ -27,12 +27,18 @@ class MatchedBuildings:
 
 
 def match_buildings(
-    predicted: pd.DataFrame, observed: pd.DataFrame, rules: StructureRules, where: str
+    predicted: pd.DataFrame, observed: pd.DataFrame, rules: StructureRules, where: str, *, ordered: bool = False
 ) -> MatchedBuildings:
-    """The observed buildings with what was predicted for them; what has no partner keeps its reason."""
+    """The observed buildings with what was predicted for them; what has no partner keeps its reason.
+
+    `ordered` are buildings that both files list in the same order (FireBench), as far as their positions do not say
+    otherwise.
+    """
     by_id, how = _joined_by_id(predicted, observed, rules)
     if by_id:
         partner = pd.Index(predicted["id"]).get_indexer(pd.Index(observed["id"]))
+    elif ordered and rules.join == "auto" and _same_order(predicted, observed, rules, where):
+        partner, how = np.arange(len(observed)), "by their order, which is the same in both files"
     else:
         partner = _mutual_nearest(observed, predicted, rules.tolerance)
         how = f"one to one by position, mutual nearest within {rules.tolerance:g} m"
@@ -104,6 +110,22 @@ def _joined_by_id(predicted: pd.DataFrame, observed: pd.DataFrame, rules: Struct
             raise BadInput("buildings are to be joined by id, but one side has no ids: say `names: {id: …}`")
         return True, "by id"
     return False, ""
+
+
+def _same_order(predicted: pd.DataFrame, observed: pd.DataFrame, rules: StructureRules, where: str) -> bool:
+    """Whether the n-th building is the same on both sides: as many, and none farther apart than the tolerance."""
+    places = [_on_sphere(each) for each in (predicted, observed)]
+    unknown = [np.isnan(each).all() for each in places]
+    if len(predicted) == len(observed):
+        apart = 2 * EARTH * np.arcsin(np.minimum(np.linalg.norm(places[0] - places[1], axis=1) / 2, 1))
+        if any(unknown) or (apart <= rules.tolerance).all():
+            return True
+    if any(unknown):
+        raise BadInput(
+            f"{where}: {len(predicted)} predicted buildings and {len(observed)} observed ones, and not all have a "
+            "position: without ids they can only be joined by their order"
+        )
+    return False
 
 
 def _mutual_nearest(observed: pd.DataFrame, predicted: pd.DataFrame, tolerance: float) -> Any:

@@ -1,7 +1,7 @@
 """Two rasters of classes on the observation's grid: cells by pair of codes and tile, with what became of them.
 
-The model is brought onto the observation's cells by the nearest cell. Pieces are read, counted and forgotten, so that
-memory does not grow with the rasters; the counts of tiles add up to those of the whole.
+The model is brought onto the observation's cells by the nearest cell. Bands of tiles are read, counted and forgotten
+in the session of the run, so that memory does not grow with the rasters; counts of tiles add up to those of the whole.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,11 @@ from configs.impact import SeverityRules
 from configs.source import plain
 from metrics.errors import BadInput, MismatchedSample
 from metrics.kernels_classes import LARGE, code_pairs
-from metrics.severity import Classes, zone_areas
+from metrics.severity import Classes, cell_areas, zone_areas
 from metrics.sums import Array
+from tasks.compute import Session
+from tasks.compute import session as opened_session
+from tasks.matching.curved import Blocks, pieces
 from tasks.matching.ledger import NO_FORECAST, NO_OBSERVATION, PAIR
 from tasks.readers.buildings import DEGREES as LONGITUDE_LATITUDE
 from tasks.readers.rasters import NO_DATA, OUTSIDE, Codes, Raster, opened_raster
@@ -60,24 +61,55 @@ class Layer:
 
 
 def match_rasters(
-    model: Layer, observation: Layer, rules: SeverityRules, polygon: Path | None, progress: Progress | None = None
+    model: Layer,
+    observation: Layer,
+    rules: SeverityRules,
+    polygon: Path | None,
+    session: Session | None = None,
+    progress: Progress | None = None,
 ) -> MatchedRasters:
     """Every cell of the observation's grid, counted by tile, codes and reason."""
     with model.open() as forecast, observation.open() as observed:
         plan = Plan.of(forecast, observed, rules, polygon)
         how = plan.describe(forecast, observed)
-    size = plan.tile
-    bands = [range(first, min(first + size, plan.shape[0])) for first in range(0, plan.shape[0], size)]
-    found = []
-    with ThreadPoolExecutor(min(len(bands), cpu_count() or 1)) as threads:
-        for done, band in enumerate(threads.map(lambda rows: _band(plan, model, observation, rows), bands), 1):
-            found.append(band)
-            if progress:
-                progress(done, len(bands))
+    found = _in_bands(_band, observation.path, plan, (plan, model, observation), session, progress)
     table = pd.concat([each.table for each in found], ignore_index=True)
     previews = tuple(np.concatenate([each.preview[side] for each in found]) for side in (0, 1))
     table = _with_reasons(table, plan, rules, model.path, observation.path)
     return MatchedRasters(table, how, (previews[0], previews[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A band of the observation's rows: what is sent to a worker."""
+
+    path: Path
+    first: int
+    last: int
+
+    @property
+    def rows(self) -> range:
+        return range(self.first, self.last)
+
+
+def _in_bands(
+    count: Callable[[_Rows, Any], Any],
+    path: Path,
+    plan: Plan,
+    shared: Any,
+    session: Session | None,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """What `count` gives for every band, in their order; the first error is raised."""
+    height, size = plan.shape[0], plan.tile
+    bands = [_Rows(path, first, min(first + size, height)) for first in range(0, height, size)]
+    with ExitStack() as stack:
+        where = session or stack.enter_context(opened_session("auto"))
+        found = where.map_files(count, bands, shared=shared, progress=progress)
+    for each in found:
+        if isinstance(each, Exception):
+            raise each
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +126,23 @@ class Plan:
     model_shape: tuple[int, int] = (0, 0)
     model_affine: Any = None
     model_crs: str | None = None
+    model_blocks: Blocks | None = None  # of a model whose rows are curved
+    curved: bool = False  # the observation's rows
+    on_same_places: bool = False
     rings: tuple[Array, ...] | None = None
     domain: str = ""
 
     @classmethod
     def of(cls, forecast: Raster, observed: Raster, rules: SeverityRules, polygon: Path | None) -> Plan:
         """Checked: rasters that cannot be brought together are refused here."""
-        same = _same_grid(forecast, observed)
+        same = on_same_places = _same_grid(forecast, observed)
         if not same:
             _refuse_what_cannot_be_placed(forecast, observed, rules)
-            same = forecast.shape == observed.shape and not (_placed(forecast) and _placed(observed))
+            same = forecast.shape == observed.shape and not (forecast.placed and observed.placed)
         rings = None
         if polygon is not None:
-            if not _placed(observed) or observed.affine is None or observed.affine[1] or observed.affine[3]:
-                raise BadInput(f"{observed.path}: a polygon needs a georeferenced raster with rows along one axis")
+            if not observed.placed:
+                raise BadInput(f"{observed.path}: a polygon needs a georeferenced raster")
             rings = _rings(polygon, observed.crs or "")
         return cls(
             shape=observed.shape,
@@ -121,6 +156,9 @@ class Plan:
             model_shape=forecast.shape,
             model_affine=forecast.affine,
             model_crs=forecast.crs,
+            model_blocks=blocks_of(forecast) if forecast.curved and not same else None,
+            curved=observed.curved,
+            on_same_places=on_same_places,
             rings=rings,
             domain=rules.describe_domain(),
         )
@@ -129,7 +167,7 @@ class Plan:
         """For the card."""
         if not self.same:
             way = "nearest cell of the model at each cell of the observation"
-        elif _same_grid(forecast, observed):
+        elif self.on_same_places:
             way = "the same grid"
         else:
             way = "cell by cell: the case says that the rasters are aligned"
@@ -144,6 +182,11 @@ class Plan:
             "tiles": f"{self.tile}×{self.tile} cells",
         }
 
+    def tiles(self) -> list[range]:
+        """The columns of each tile of a band."""
+        width = self.shape[1]
+        return [range(left, min(left + self.tile, width)) for left in range(0, width, self.tile)]
+
 
 def tile_size(shape: tuple[int, int]) -> int:
     """Cells along a side of a tile: a multiple of 8, at least 16."""
@@ -156,27 +199,29 @@ class _Band:
     preview: tuple[Codes, Codes]
 
 
-def _band(plan: Plan, model: Layer, observation: Layer, rows: range) -> _Band:
+def _band(band: _Rows, shared: tuple[Plan, Layer, Layer]) -> _Band:
     """The tiles of some rows. Opens the files itself: a raster is read by one thread only."""
+    plan, model, observation = shared
+    rows = band.rows
     with ExitStack() as stack:
         forecast, observed = (stack.enter_context(each.open()) for each in (model, observation))
         every = math.ceil(max(plan.shape) / PREVIEW)
         parts: list[dict[str, Array]] = []
         thinned: tuple[list[Codes], list[Codes]] = ([], [])
         chosen = slice(-rows.start % every, None, every)
-        inside = _inside(plan, rows) if plan.rings is not None else None
+        inside = _inside(plan, observed, rows) if plan.rings is not None else None
         across = slice(rows.start, rows.stop)
         seen_band = observed.read(across, slice(0, plan.shape[1]))
         said_band = forecast.read(across, slice(0, plan.shape[1])) if plan.same else None
-        tiles = [range(left, min(left + plan.tile, plan.shape[1])) for left in range(0, plan.shape[1], plan.tile)]
-        for columns, areas in zip(tiles, _areas(plan, rows, tiles), strict=True):
+        tiles = plan.tiles()
+        for columns, areas in zip(tiles, _areas(plan, observed, rows, tiles), strict=True):
             left = columns.start
             along = slice(columns.start, columns.stop)
             seen = np.ascontiguousarray(seen_band[:, along])
             if said_band is not None:
                 said = np.ascontiguousarray(said_band[:, along])
             else:
-                said = nearest(forecast, plan, rows, columns)
+                said = nearest(forecast, observed, plan, rows, columns)
             unit = f"tile {rows.start // plan.tile:02d}-{left // plan.tile:02d}"
             here = None if inside is None else inside[:, along]
             parts += [_counted(plan, unit, said, seen, areas, *each) for each in _shares(here)]
@@ -189,6 +234,74 @@ def _band(plan: Plan, model: Layer, observation: Layer, rows: range) -> _Band:
         table = pd.DataFrame({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
         said_few, seen_few = (np.concatenate(each, axis=1) for each in thinned)
         return _Band(table, (said_few, seen_few))
+
+
+def match_common(
+    models: Mapping[str, Layer], observation: Layer, rules: SeverityRules, polygon: Path | None
+) -> dict[str, pd.DataFrame]:
+    """Each model's cells by pair of codes, on the cells that all models cover; what a ranking compares.
+
+    The domain `union` is that of all models together: where any of them burns, the others are right not to (D-15).
+    """
+    plans = {}
+    for name, model in models.items():
+        with model.open() as forecast, observation.open() as observed:
+            plans[name] = Plan.of(forecast, observed, rules, polygon)
+    first = next(iter(plans.values()))
+    shared = (plans, models, observation, rules)
+    found = _in_bands(_common_band, observation.path, first, shared, None)
+    return {name: pd.concat([each[name] for each in found], ignore_index=True) for name in models}
+
+
+def _common_band(
+    band: _Rows, shared: tuple[Mapping[str, Plan], Mapping[str, Layer], Layer, SeverityRules]
+) -> dict[str, pd.DataFrame]:
+    plans, models, observation, rules = shared
+    plan, rows = next(iter(plans.values())), band.rows
+    parts: dict[str, list[dict[str, Array]]] = {name: [] for name in models}
+    with ExitStack() as stack:
+        observed = stack.enter_context(observation.open())
+        forecasts = {name: stack.enter_context(each.open()) for name, each in models.items()}
+        inside = _inside(plan, observed, rows) if plan.rings is not None else None
+        tiles = plan.tiles()
+        for columns, areas in zip(tiles, _areas(plan, observed, rows, tiles), strict=True):
+            across, along = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+            seen = observed.read(across, along)
+            said = {
+                name: forecast.read(across, along)
+                if plans[name].same
+                else nearest(forecast, observed, plans[name], rows, columns)
+                for name, forecast in forecasts.items()
+            }
+            states = [_states(rules.classes, plan.nodata[1])[seen]]
+            states += [
+                _states(rules.classes, plans[name].nodata[0], () if plans[name].same else (OUTSIDE,))[codes]
+                for name, codes in said.items()
+            ]
+            counts = np.min(states, axis=0) > MISSING
+            if rules.domain == "union":
+                counts &= np.max(states, axis=0) == BURNED
+            if inside is not None:
+                counts &= inside[:, along]
+            unit = f"tile {rows.start // plan.tile:02d}-{columns.start // plan.tile:02d}"
+            for name, codes in said.items() if counts.any() else ():
+                parts[name].append(_counted(plan, unit, codes, seen, areas, True, counts))
+    columns_of = ("unit", "forecast", "observed", "count", "hectares")
+    return {
+        name: pd.DataFrame({each: np.concatenate([part[each] for part in own]) for each in columns_of} if own else {})
+        for name, own in parts.items()
+    }
+
+
+MISSING, UNBURNED, BURNED = range(3)
+
+
+def _states(classes: Classes, nodata: frozenset[int], outside: Sequence[int] = ()) -> Codes:
+    """What each code says: nothing, unburned or burned."""
+    states = np.full(256, BURNED, dtype=np.uint8)
+    states[list(classes.unburned)] = UNBURNED
+    states[[*classes.nodata, *nodata, *outside]] = MISSING
+    return states
 
 
 def _shares(inside: Array | None) -> Iterator[tuple[bool, Array | None]]:
@@ -216,7 +329,7 @@ def _counted(
     elif areas.size == 1:
         hectares = number * areas[0] / 1e4
     else:
-        each = np.broadcast_to(areas[:, None], said.shape)
+        each = areas if areas.ndim == 2 else np.broadcast_to(areas[:, None], said.shape)
         codes = said.astype(np.intp) * 256 + seen
         if only is not None:
             each, codes = each[only], codes[only]
@@ -232,14 +345,16 @@ def _counted(
     }
 
 
-def _areas(plan: Plan, rows: range, tiles: Sequence[range]) -> list[Array | None]:
-    """Square metres of a cell of each tile: one for all, or one a row where rows are circles of latitude."""
+def _areas(plan: Plan, observed: Raster, rows: range, tiles: Sequence[range]) -> list[Array | None]:
+    """Square metres of the cells of each tile: one for all, one a row (circles of latitude), or one a cell."""
     unknown: list[Array | None] = [None] * len(tiles)
-    if plan.affine is None or plan.crs is None:
+    if plan.crs is None or (plan.affine is None and not plan.curved):
         return unknown
     from pyproj import CRS, Proj, Transformer
 
     crs = CRS.from_user_input(plan.crs)
+    if plan.curved:
+        return [_curved_areas(plan, observed, rows, each) if crs.is_geographic else None for each in tiles]
     a, b, c, d, e, f = plan.affine
     if crs.is_geographic:
         if b or d:
@@ -255,9 +370,21 @@ def _areas(plan: Plan, rows: range, tiles: Sequence[range]) -> list[Array | None
     return [np.array([abs(a * e - b * d) * metres**2 / each]) for each in np.atleast_1d(scale)]
 
 
-def nearest(forecast: Raster, plan: Plan, rows: range, columns: range) -> Codes:
+def _curved_areas(plan: Plan, observed: Raster, rows: range, columns: range) -> Array:
+    """Square metres of each cell, from the middles of the cells and of their neighbours."""
+    (height, width), (row, column) = plan.shape, (rows, columns)
+    wider = (
+        range(max(row.start - 1, 0), min(row.stop + 1, height)),
+        range(max(column.start - 1, 0), min(column.stop + 1, width)),
+    )
+    areas = cell_areas(*observed.centres(*wider))
+    top, left = row.start - wider[0].start, column.start - wider[1].start
+    return areas[top : top + len(row), left : left + len(column)]
+
+
+def nearest(forecast: Raster, observed: Raster, plan: Plan, rows: range, columns: range) -> Codes:
     """The model's codes at the observation's cell centres; `OUTSIDE` where the model has no cell."""
-    down, right = cells_at(plan, *_centres(plan, rows, columns))
+    down, right = cells_at(plan, forecast, *observed.centres(rows, columns))
     within = (down >= 0) & (down < plan.model_shape[0]) & (right >= 0) & (right < plan.model_shape[1])
     result = np.full((len(rows), len(columns)), OUTSIDE, dtype=np.uint8)
     if not within.any():
@@ -266,31 +393,29 @@ def nearest(forecast: Raster, plan: Plan, rows: range, columns: range) -> Codes:
         int(each) for each in (down[within].min(), down[within].max(), right[within].min(), right[within].max())
     )
     if (bottom - top + 1) * (far - left + 1) > WINDOW and len(rows) * len(columns) > 1:
-        half = (rows[: len(rows) // 2], rows[len(rows) // 2 :]) if len(rows) > 1 else ()
-        if half:
-            return np.concatenate([nearest(forecast, plan, each, columns) for each in half])
-        middle = len(columns) // 2
-        return np.concatenate(
-            [nearest(forecast, plan, rows, each) for each in (columns[:middle], columns[middle:])], axis=1
-        )
+        halves = [nearest(forecast, observed, plan, *each) for each in pieces(rows, columns)]
+        return np.concatenate(halves, axis=0 if len(rows) >= len(columns) else 1)
     piece = forecast.read(slice(top, bottom + 1), slice(left, far + 1))
     result[within] = piece[down[within] - top, right[within] - left]
     return result
 
 
-def _centres(plan: Plan, rows: range, columns: range) -> tuple[Array, Array]:
-    a, b, c, d, e, f = plan.affine
-    row, column = np.meshgrid(np.array(rows) + 0.5, np.array(columns) + 0.5, indexing="ij")
-    return a * column + b * row + c, d * column + e * row + f
+def blocks_of(raster: Raster) -> Blocks:
+    """Where the blocks of a curved raster lie."""
+    from pyproj import CRS
+
+    return Blocks.of(raster, bool(CRS.from_user_input(raster.crs).is_geographic))
 
 
-def cells_at(plan: Plan, x: Array, y: Array) -> tuple[Array, Array]:
+def cells_at(plan: Plan, model: Raster, x: Array, y: Array) -> tuple[Array, Array]:
     """Row and column of the model's cell at places of the observation's projection; -1 where there is no place."""
     from pyproj import CRS, Transformer
 
     ours, theirs = CRS.from_user_input(plan.crs), CRS.from_user_input(plan.model_crs)
     if ours != theirs:
         x, y = Transformer.from_crs(ours, theirs, always_xy=True).transform(x, y)
+    if plan.model_blocks is not None:
+        return plan.model_blocks.cells_at(model, x, y)
     a, b, c, d, e, f = plan.model_affine
     determinant = a * e - b * d
     if theirs.is_geographic and not b:
@@ -303,29 +428,39 @@ def cells_at(plan: Plan, x: Array, y: Array) -> tuple[Array, Array]:
     return down, right
 
 
-def _placed(raster: Raster) -> bool:
-    return raster.affine is not None and raster.crs is not None
-
-
 def _same_grid(forecast: Raster, observed: Raster) -> bool:
     """The same cells at the same places: to a thousandth of a cell over the whole raster."""
-    if forecast.affine is None or observed.affine is None or forecast.crs is None or observed.crs is None:
-        return False
-    if forecast.shape != observed.shape:
+    if not (forecast.placed and observed.placed) or forecast.shape != observed.shape:
         return False
     from pyproj import CRS
 
     if CRS.from_user_input(forecast.crs) != CRS.from_user_input(observed.crs):
         return False
+    height, width = observed.shape
+    if forecast.affine is None or observed.affine is None:
+        return forecast.curved == observed.curved and _same_places(forecast, observed)
     one, other = np.array(forecast.affine), np.array(observed.affine)
     apart = np.abs(one - other)
     cell = min(abs(other[0]) + abs(other[1]), abs(other[3]) + abs(other[4]))
-    height, width = observed.shape
     return bool((apart * [width, height, 1, width, height, 1]).max() <= 1e-3 * cell)
 
 
+def _same_places(forecast: Raster, observed: Raster) -> bool:
+    """Whether the middles of all cells are the same, some rows at a time."""
+    height, width = observed.shape
+    size = max(2, 2**20 // width)
+    for first in range(0, height, size):
+        rows, columns = range(first, min(first + size, height)), range(width)
+        ours, theirs = observed.centres(rows, columns), forecast.centres(rows, columns)
+        for one, other in zip(ours, theirs, strict=True):
+            cell = np.abs(np.diff(one, axis=1)).max()
+            if not (np.abs(one - other) <= 1e-3 * max(cell, np.abs(np.diff(one, axis=0)).max(initial=0.0))).all():
+                return False
+    return True
+
+
 def _refuse_what_cannot_be_placed(forecast: Raster, observed: Raster, rules: SeverityRules) -> None:
-    if _placed(forecast) and _placed(observed):
+    if forecast.placed and observed.placed:
         return
     shapes = " and ".join(f"{each.path.name} {each.describe()}" for each in (forecast, observed))
     if forecast.shape != observed.shape:
@@ -360,8 +495,10 @@ def _rings(polygon: Path, crs: str) -> tuple[Array, ...]:
     return tuple(np.stack(move.transform(*ring.T), axis=1) for ring in rings)
 
 
-def _inside(plan: Plan, rows: range) -> Array:
+def _inside(plan: Plan, observed: Raster, rows: range) -> Array:
     """Which cell centres of some rows lie inside the outlines: an odd number of edges to the left."""
+    if plan.affine is None or plan.affine[1] or plan.affine[3]:
+        return _inside_curved(plan, observed, rows)
     a, _, c, _, e, f = plan.affine
     centres = c + a * (np.arange(plan.shape[1]) + 0.5)
     edges = np.concatenate([np.concatenate([ring[:-1], ring[1:]], axis=1) for ring in plan.rings or ()])
@@ -373,6 +510,18 @@ def _inside(plan: Plan, rows: range) -> Array:
         crossings = np.sort(x1[across] + (y - y1[across]) * (x2[across] - x1[across]) / (y2[across] - y1[across]))
         result[at] = np.searchsorted(crossings, centres) % 2 == 1
     return result
+
+
+def _inside_curved(plan: Plan, observed: Raster, rows: range) -> Array:
+    """The same where rows do not run along an axis: place by place."""
+    from matplotlib.path import Path as Outline
+
+    x, y = observed.centres(rows, range(plan.shape[1]))
+    points = np.stack([x.ravel(), y.ravel()], axis=1)
+    result = np.zeros(len(points), dtype=bool)
+    for ring in plan.rings or ():
+        result ^= Outline(ring).contains_points(points)
+    return result.reshape(x.shape)
 
 
 def _with_reasons(
@@ -420,7 +569,7 @@ def buildings_from_raster(
     if observed[["lat", "lon"]].isna().all(axis=None):
         raise BadInput(f"{files[0]}: a raster is looked up at the buildings' positions, but the observation has none")
     with opened_raster(files[0], None, data.options) as raster:
-        if not _placed(raster):
+        if not raster.placed:
             raise BadInput(f"{files[0]}: is not georeferenced: it cannot be looked up at buildings")
         plan = Plan(
             shape=(1, 1),
@@ -431,9 +580,10 @@ def buildings_from_raster(
             model_shape=raster.shape,
             model_affine=raster.affine,
             model_crs=raster.crs,
+            model_blocks=blocks_of(raster) if raster.curved else None,
         )
         lon, lat = (observed[name].to_numpy(dtype=float) for name in ("lon", "lat"))
-        down, right = cells_at(plan, lon, lat)
+        down, right = cells_at(plan, raster, lon, lat)
         within = (down >= 0) & (down < raster.shape[0]) & (right >= 0) & (right < raster.shape[1])
         codes = np.full(len(observed), OUTSIDE, dtype=np.uint8)
         for row in np.unique(down[within]):

@@ -1,4 +1,4 @@
-"""Buildings with their damage: CAL FIRE's DINS as GeoJSON or CSV, or a tidy table of id, lat, lon and damage."""
+"""Buildings with their damage: CAL FIRE's DINS as GeoJSON or CSV, FireBench's HDF5, or a tidy table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pandas as pd
 from configs.impact import StructureRules
 from configs.source import plain
 from metrics.errors import BadInput
+from tasks.readers.firebench import is_firebench, read_damage
 from tasks.readers.tables import MISSING, Rows, column, names, numbers, read_table
 
 # What the columns are called, as DINS and others spell them; small and large letters are the same.
@@ -59,6 +60,8 @@ def _read(path: Path, called: Mapping[str, str], rules: StructureRules) -> pd.Da
         raw, rows = _features(path), Rows(path)
         rows.header = 0  # a row is a feature
         columns = {name: raw[name] for name in raw.columns}
+    elif is_firebench(path):
+        return _damage(path, rules)
     else:
         table, rows = read_table(path, WHAT), Rows(path)
         columns = {name: column(table, name, path) for name in table.column_names}
@@ -83,9 +86,7 @@ def _read(path: Path, called: Mapping[str, str], rules: StructureRules) -> pd.Da
         wrong = result[role].notna() & ~result[role].between(least, most)
         rows.refuse(wrong, chosen.get(role, role), result[role], f"expected degrees between {least:g} and {most:g}")
     if "damage" in chosen:
-        result["damage"] = _text(columns[chosen["damage"]]).str.replace(SHARE, "", regex=True)
-        known = {each.casefold(): 1.0 for each in rules.destroyed} | {each.casefold(): 0.0 for each in rules.kept}
-        result["destroyed"] = result["damage"].str.casefold().map(known).astype(float)
+        _judge(result, columns[chosen["damage"]], rules)
     else:
         name = chosen["destroyed"]
         text = _text(columns[name]).str.lower()
@@ -93,6 +94,32 @@ def _read(path: Path, called: Mapping[str, str], rules: StructureRules) -> pd.Da
         rows.refuse(~(absent | text.isin(YES | NO)), name, columns[name], "expected 1 or 0, true or false, or nothing")
         result["destroyed"] = np.where(absent, np.nan, text.isin(YES))
         result["damage"] = np.where(absent, "", np.where(text.isin(YES), "destroyed", "not destroyed"))
+    return result
+
+
+def _judge(buildings: pd.DataFrame, damage: pd.Series, rules: StructureRules) -> None:
+    """Add the damage class, and whether it counts as destroyed."""
+    buildings["damage"] = _text(damage).str.replace(SHARE, "", regex=True)
+    known = {each.casefold(): 1.0 for each in rules.destroyed} | {each.casefold(): 0.0 for each in rules.kept}
+    buildings["destroyed"] = buildings["damage"].str.casefold().map(known).astype(float)
+
+
+def _damage(path: Path, rules: StructureRules) -> pd.DataFrame:
+    """The buildings of a FireBench file, without ids: their place in the file is theirs."""
+    columns = read_damage(path)
+    damage = columns["damage"]
+    nowhere = pd.Series(np.full(len(damage), np.nan))
+    result = pd.DataFrame(
+        {"id": pd.Series([""] * len(damage)), "lat": columns.get("lat", nowhere), "lon": columns.get("lon", nowhere)}
+    )
+    for role, least, most in (("lat", -90.0, 90.0), ("lon", -180.0, 360.0)):
+        wrong = result[role].notna() & ~result[role].between(least, most)
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            raise BadInput(
+                f"{path}: building {at}: {role} is {result[role][at]:g}, expected {least:g} to {most:g} degrees"
+            )
+    _judge(result, damage, rules)
     return result
 
 

@@ -25,9 +25,10 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import IO, Any, BinaryIO, TypeAlias
@@ -318,6 +319,7 @@ class Hdf5(File):
         self._opened: dict[str, Any] = {}
         self._described: dict[str | None, Mapping[str, Any]] = {}
         self._heap_is_sound = known
+        self._looked_at: set[str] = set()
 
     def close(self) -> None:
         self._opened.clear()
@@ -396,6 +398,53 @@ class Hdf5(File):
             raise BadInput(f"{self.path}: there is no variable {name}")
         return found
 
+    def _holder(self, name: str | None) -> Any:
+        """What has attributes: the file, a variable, or a group."""
+        if name is None:
+            return self._file["/"].id
+        found = self._object(name)
+        return found.id if isinstance(found, h5py.Group) else self._dataset(name).id
+
+    def children(self, place: str) -> dict[str, bool]:
+        """What a group holds, by name, and whether that is a group itself; nothing where there is no such group."""
+        with LOCK, explained(self.path, place):
+            group = self._object(place)
+            if not isinstance(group, h5py.Group):
+                return {}
+            names = [_shown(each) for each in _links(group.id)]
+            held = {each: self._object(f"{place}/{each}") for each in names}
+            return {each: isinstance(found, h5py.Group) for each, found in held.items() if found is not None}
+
+    def texts(self, name: str) -> list[str]:
+        """The values of a variable that holds text."""
+        with LOCK, explained(self.path, name):
+            dataset = self._dataset(name)
+            kind = h5py.check_string_dtype(dataset.dtype)
+            if kind is None:
+                raise BadInput(f"{self.path}: {name} holds {dataset.dtype}, expected text")
+            if dataset.size * dataset.dtype.itemsize > LARGEST:
+                raise BadInput(f"{self.path}: {name} claims shape {dataset.shape}: it is damaged")
+            if kind.length is None and not self._heap_is_sound:
+                _walk_heaps(self.path)
+                self._heap_is_sound = True
+            self._unpackable(dataset)
+            return [_shown(each).rstrip("\0") for each in np.ravel(dataset[()]).tolist()]
+
+    def _unpackable(self, dataset: Any) -> None:
+        """Refuse what is packed in a way that is not to be had here; Zstandard and its like come with an extra."""
+        made = dataset.id.get_create_plist()
+        for code in (made.get_filter(each)[0] for each in range(made.get_nfilters())):
+            if h5py.h5z.filter_avail(code):
+                continue
+            with suppress(ImportError):
+                import_module("hdf5plugin")  # makes them known to HDF5
+            if not h5py.h5z.filter_avail(code):
+                what = {32015: "Zstandard", 32001: "Blosc", 32004: "LZ4"}.get(code, f"filter {code} of HDF5")
+                raise BadInput(
+                    f"{self.path}: {dataset.name} is packed with {what}, which needs the extra `firebench`: "
+                    "pip install 'firecard[firebench]'"
+                )
+
     def shape(self, name: str) -> tuple[int, ...]:
         with LOCK, explained(self.path, name):
             return self._dataset(name).shape or ()
@@ -447,7 +496,7 @@ class Hdf5(File):
     def attributes(self, name: str | None = None) -> Mapping[str, Any]:
         with LOCK, explained(self.path, name or "global attributes"):
             if name not in self._described:
-                holder = self._file["/"].id if name is None else self._dataset(name).id
+                holder = self._holder(name)
                 keys: list[bytes] = []
                 h5py.h5a.iterate(holder, keys.append)
                 self._described[name] = {_shown(key): self._own(holder, key) for key in keys if key not in BOOKKEEPING}
@@ -455,7 +504,7 @@ class Hdf5(File):
 
     def attribute(self, name: str | None, key: str) -> Any:
         with LOCK, explained(self.path, name or "global attributes"):
-            holder = self._file["/"].id if name is None else self._dataset(name).id
+            holder = self._holder(name)
             return self._own(holder, key.encode()) if h5py.h5a.exists(holder, key.encode()) else None
 
     def _own(self, holder: Any, key: bytes) -> Any:
@@ -479,7 +528,11 @@ class Hdf5(File):
         return _plain(held)
 
     def _read(self, name: str, index: tuple[Index, ...]) -> Array:
-        return np.asarray(self._dataset(name)[index])
+        dataset = self._dataset(name)
+        if name not in self._looked_at:
+            self._unpackable(dataset)
+            self._looked_at.add(name)
+        return np.asarray(dataset[index])
 
 
 HIDDEN = "_nc4_non_coord_"  # put by netCDF before a variable that is called like a dimension but is not its coordinate

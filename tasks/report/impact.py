@@ -23,6 +23,8 @@ OUTCOMES = {
 }
 NOTHING = 0  # the transparent place of the palette; outcomes are 1 to 4 in order
 WIDEST = 320  # pixels of a map
+ON_TOP = (2, 3, 1, 4)  # misses, false alarms, hits, correct rejections
+CROWD = 3000  # points from which on each is a single pixel
 
 
 def outcome(forecast: Array, observed: Array) -> Array:
@@ -51,7 +53,11 @@ def png(picture: Array) -> str:
 
 
 def dots(longitude: Array, latitude: Array, which: Array) -> Array:
-    """Points on a map of at most `WIDEST` pixels, north up, the rarer outcomes on top."""
+    """Points on a map of at most `WIDEST` pixels, north up.
+
+    A pixel has the colour of most of its points, so that a town of hits does not look like one of misses; of as many
+    the faults come first.
+    """
     placed = np.isfinite(longitude) & np.isfinite(latitude) & (which > 0)
     if not placed.any():
         return np.zeros((1, 1), dtype=np.uint8)
@@ -61,13 +67,15 @@ def dots(longitude: Array, latitude: Array, which: Array) -> Array:
     size = max(float(np.ptp(east)), float(np.ptp(north)), 1e-9)
     scale = (WIDEST - 3) / size
     column, row = (np.rint(each * scale).astype(int) + 1 for each in (east, north.max() - north))
-    picture = np.zeros((row.max() + 2, column.max() + 2), dtype=np.uint8)
-    for each in (4, 1, 3, 2):
+    votes = np.zeros((len(ON_TOP), row.max() + 2, column.max() + 2), dtype=np.int64)
+    reach = (-1, 0, 1) if len(which) <= CROWD else (0,)
+    for layer, each in enumerate(ON_TOP):
         chosen = which == each
-        for down in (-1, 0, 1):
-            for right in (-1, 0, 1):
-                picture[row[chosen] + down, column[chosen] + right] = each
-    return picture
+        for down in reach:
+            for right in reach:
+                np.add.at(votes[layer], (row[chosen] + down, column[chosen] + right), 1)
+    winner = np.array(ON_TOP, dtype=np.uint8)[votes.argmax(axis=0)]
+    return np.where(votes.any(axis=0), winner, NOTHING).astype(np.uint8)
 
 
 def counts_of(sums: ContingencySums) -> dict[str, int]:

@@ -1,13 +1,19 @@
-"""Digests of files, remembered as long as a file looks the same."""
+"""Digests of files, remembered as long as a file looks the same.
+
+A store that is a directory (Zarr) is one input: its digest covers the names and the digests of all of its files.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from metrics.errors import BadInput, MissingInput
+
+STORE = (".zgroup", ".zarray", ".zmetadata", "zarr.json")  # what a Zarr store has in its first folder
 
 _known: dict[tuple[str, int, int, int], str] = {}
 
@@ -28,14 +34,36 @@ def input_file(path: Path, root: Path) -> InputFile:
         name = str(path.relative_to(root))
     except ValueError:
         name = path.name
-    return InputFile(path, name, digest(path), path.stat().st_size)
+    return InputFile(path, name, digest(path), size(path))
+
+
+def is_store(path: Path) -> bool:
+    """A directory that is read as one file."""
+    return path.is_dir() and any((path / name).is_file() for name in STORE)
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, or of all files of a store."""
+    return state(path)[0]
+
+
+def state(path: Path) -> tuple[int, int]:
+    """Bytes, and when it was last written to; of a store all bytes and the latest."""
+    looks = [each.stat() for each in (_files(path) if is_store(path) else [path])]
+    return sum(each.st_size for each in looks), max(each.st_mtime_ns for each in looks)
 
 
 def digest(path: Path) -> str:
-    """sha256 of a file's bytes; read again only if size, time or inode changed."""
+    """sha256 of a file's bytes, or of the sorted names of a store's files with theirs.
+
+    A file is read again only if size, time or inode changed.
+    """
     try:
         if path.is_dir():
-            raise BadInput(f"{path}: is a directory, expected a file")
+            if not is_store(path):
+                raise BadInput(f"{path}: is a directory, expected a file")
+            lines = (f"{each.relative_to(path).as_posix()}\0{digest(each)}\n" for each in _files(path))
+            return hashlib.sha256("".join(lines).encode()).hexdigest()
         stat = path.stat()
         key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ino)
         if key not in _known:
@@ -46,6 +74,19 @@ def digest(path: Path) -> str:
         raise MissingInput(f"{path}: there is no such file") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _files(store: Path) -> list[Path]:
+    """Every file below a store, in the order of their names."""
+    found: list[Path] = []
+    for folder, folders, names in os.walk(store):
+        linked = [name for name in folders if (Path(folder) / name).is_symlink()]
+        if linked:
+            raise BadInput(
+                f"{Path(folder) / linked[0]}: is a link to a directory; only stores with all of their own data are read"
+            )
+        found += [Path(folder) / name for name in names]
+    return sorted(found, key=lambda each: each.relative_to(store).as_posix())
 
 
 @cache

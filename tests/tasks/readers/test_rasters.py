@@ -141,3 +141,67 @@ def test_without_the_extra_the_message_says_what_to_install(tmp_path, monkeypatc
         opened_raster(tmp_path / "a.tif", None, {}),
     ):
         pass
+
+
+def zarr(path: Path, values: np.ndarray = VALUES, version: int = 3, **encoding: object) -> Path:
+    import xarray as xr
+
+    axes = {"lat": ("lat", [41.0, 40.0], {"units": "degrees_north"}), "lon": ("lon", [10.0, 12.0, 14.0])}
+    data = xr.Dataset({"severity": (("lat", "lon"), values)}, coords=axes)
+    data["lon"].attrs["units"] = "degrees_east"
+    data.to_zarr(path, zarr_format=version, consolidated=False, encoding={"severity": {"chunks": (1, 2), **encoding}})
+    return path
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_zarr_store(tmp_path, version):
+    path = zarr(tmp_path / "a.zarr", version=version, _FillValue=np.uint8(255))
+    assert kind_of(path) == "zarr"
+    with opened_raster(path, None, {}) as raster:
+        assert raster.affine == (2.0, 0.0, 9.0, 0.0, -1.0, 41.5)
+        assert raster.crs == "EPSG:4326"
+        assert raster.nodata == {255}
+        assert (raster.read(*WHOLE) == VALUES).all()
+        assert raster.read(slice(1, 2), slice(1, 3)).tolist() == [[4, 255]]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_zarr_store_of_floats(tmp_path, version):
+    path = zarr(tmp_path / "a.zarr", np.where(VALUES == 255, np.nan, VALUES).astype("f4"), version)
+    with opened_raster(path, "zarr", {}) as raster:
+        assert raster.read(*WHOLE)[1].tolist() == [3, 4, NO_DATA]
+
+
+def test_only_the_pieces_that_are_asked_for_are_read(tmp_path):
+    path = zarr(tmp_path / "a.zarr")
+    (path / "severity" / "c" / "1" / "1").write_bytes(b"damaged")
+    with opened_raster(path, None, {}) as raster:
+        assert raster.read(slice(0, 2), slice(0, 2)).tolist() == [[0, 1], [3, 4]]
+        with pytest.raises(BadInput, match=r"a\.zarr: severity: cannot be read; it is damaged"):
+            raster.read(*WHOLE)
+
+
+def test_a_store_that_would_be_unpickled_is_never_opened(tmp_path):
+    import json
+
+    path = zarr(tmp_path / "a.zarr", version=2)
+    described = json.loads((path / "severity" / ".zarray").read_text())
+    (path / "severity" / ".zarray").write_text(json.dumps({**described, "filters": [{"id": "pickle"}]}))
+    with pytest.raises(BadInput, match="is packed with 'pickle'"), opened_raster(path, None, {}):
+        pass
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"codecs": [1]}'])
+def test_a_store_whose_description_is_damaged(tmp_path, content):
+    path = zarr(tmp_path / "a.zarr")
+    (path / "severity" / "zarr.json").write_text(content)
+    expected = r"severity/zarr\.json: cannot be read as the description"
+    with pytest.raises(BadInput, match=expected), opened_raster(path, None, {}):
+        pass
+
+
+def test_a_store_without_a_map(tmp_path):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    with pytest.raises(BadInput, match="expected one map, found none"), opened_raster(tmp_path / "a.zarr", None, {}):
+        pass

@@ -109,3 +109,51 @@ def test_a_record_holds_no_path_of_a_machine(tmp_path):
 def test_the_digest_of_the_code_is_one_and_the_same():
     assert code_digest() == code_digest()
     assert len(code_digest()) == 64
+
+
+def store(folder: Path) -> Path:
+    """A directory that looks like a Zarr store."""
+    (folder / "a.zarr" / "severity" / "c").mkdir(parents=True)
+    (folder / "a.zarr" / "zarr.json").write_bytes(b"abc")
+    (folder / "a.zarr" / "severity" / "c" / "0").write_bytes(b"abc")
+    return folder / "a.zarr"
+
+
+def test_a_store_is_its_names_and_the_digests_of_its_files(tmp_path):
+    path = store(tmp_path)
+    lines = f"severity/c/0\0{ABC}\nzarr.json\0{ABC}\n"
+    assert digest(path) == hashlib.sha256(lines.encode()).hexdigest()
+    found = input_file(path, tmp_path)
+    assert (found.name, found.size) == ("a.zarr", 6)
+
+
+def test_a_changed_renamed_added_or_lost_piece_is_another_store(tmp_path):
+    path = store(tmp_path)
+    piece = path / "severity" / "c" / "0"
+    seen = {digest(path)}
+    piece.write_bytes(b"abcd")
+    seen.add(digest(path))
+    piece = piece.rename(piece.with_name("1"))
+    seen.add(digest(path))
+    (path / "severity" / "c" / "2").write_bytes(b"")
+    seen.add(digest(path))
+    piece.unlink()
+    seen.add(digest(path))
+    assert len(seen) == 5
+
+
+def test_a_store_is_read_once_and_then_only_what_changed(tmp_path, reads):
+    path = store(tmp_path)
+    digest(path), digest(path)
+    assert len(reads) == 2
+    (path / "severity" / "c" / "0").write_bytes(b"abcd")
+    digest(path)
+    assert len(reads) == 3
+
+
+def test_a_store_that_leads_elsewhere_is_refused(tmp_path):
+    path = store(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (path / "other").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadInput, match=r"a\.zarr/other: is a link to a directory"):
+        digest(path)
