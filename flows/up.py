@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from configs.case import read_case
+from flows.pages import serving
 from flows.server import WORKER_MARK, Server, end_workers, keep_running
 from metrics.errors import ServerFailed
+from tasks.publish import PAGES
 
 ROOT = Path(__file__).parents[1]
 POOL = "firecard"
@@ -162,5 +164,8 @@ def up(case_file: Path | None, out: Path, say: Callable[[str], None]) -> None:
     if case_file is None:
         keep_running(report)
         return
-    with only_schedule(Server().home, case_file):
+    home = Server().home
+    with only_schedule(home, case_file), serving(out, home) as pages:
+        os.environ[PAGES] = os.environ.get(PAGES) or pages
+        say(f"Cards: {os.environ[PAGES]}/<case>-<scheme>/<cycle>/<model>/card.html")
         keep_running(report, leaving=stop_workers, watching=watch)

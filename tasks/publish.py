@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 import pandas as pd
 from prefect import task
@@ -31,6 +33,7 @@ from tasks.store.keyed import writing
 if TYPE_CHECKING:
     from tasks.report.plots import Picture
 
+PAGES = "FIRECARD_PAGES"  # the setting that says under which address the folder of the cards is served
 Pictures: TypeAlias = "Mapping[str, Mapping[str, Picture]]"
 
 
@@ -72,7 +75,7 @@ def publish_cards(
         folder = card_folder(out, case.id, card.scheme, cycle, model)
         text = markdown(record, pictures)
         write_card(folder, record, book.to_csv(index=False), text, pictures)
-        publish_artifacts(record, text, folder / "card.html")
+        publish_artifacts(record, text, page_address(folder / "card.html", out))
         folders.append(folder)
     return folders
 
@@ -159,10 +162,17 @@ def _problem(key: str, title: str, problem: str, inputs: Mapping[str, str], comm
     create_markdown_artifact(text, key=f"problem-{key}", description=title)
 
 
-def publish_artifacts(record: Mapping[str, Any], text: str, page: Path) -> None:
+def page_address(page: Path, out: Path) -> str:
+    """Where a browser finds the page: below $FIRECARD_PAGES, where the cards are served, else as a file."""
+    if base := os.environ.get(PAGES):
+        return f"{base.rstrip('/')}/{quote(page.relative_to(out).as_posix())}"
+    return page.resolve().as_uri()
+
+
+def publish_artifacts(record: Mapping[str, Any], text: str, page: str) -> None:
     """Card, KPI table and the way to the page, under keys that stay the same from night to night."""
     key = artifact_key(record["case"], record["scheme"], record["model"])
     description = f"{headline(record)}, cycle {record['cycle']}"
     create_markdown_artifact(text, key=f"scorecard-{key}", description=description)
     create_table_artifact(kpi_rows(record), key=f"kpis-{key}", description=description)
-    create_link_artifact(page.resolve().as_uri(), page.name, key=f"page-{key}", description=description)
+    create_link_artifact(page, "card.html", key=f"page-{key}", description=description)

@@ -62,16 +62,24 @@ def started(**parameters: Any) -> Any:
     return run_deployment("evaluate/evaluate", parameters=given, timeout=0, as_subflow=False).id
 
 
-def run_processes(flow_run: Any) -> list[psutil.Process]:
-    """The processes that run a flow run."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("PREFECT__FLOW_RUN_ID") == str(flow_run):
-                found.append(process)
-        except (psutil.Error, OSError):
-            continue
-    return found
+def stopped(flow_run: Any, moment: Callable[[Path], bool], out: Path) -> psutil.Process:
+    """The process of a run, halted in the middle of what it does at this moment."""
+    process = None
+    while process is None:
+        process = next((each for each in psutil.process_iter() if runs(each, flow_run)), None)
+    while not moment(out):
+        time.sleep(0.001)
+    process.suspend()
+    with client() as asked:
+        assert asked.read_flow_run(flow_run).state.name == "Running"
+    return process
+
+
+def runs(process: psutil.Process, flow_run: Any) -> bool:
+    try:
+        return bool(process.environ().get("PREFECT__FLOW_RUN_ID") == str(flow_run))
+    except (psutil.Error, OSError):
+        return False
 
 
 def finished(flow_run: Any, worker: Worker) -> Any:
@@ -109,11 +117,6 @@ def slots_taken() -> int:
         return int(asked.read_global_concurrency_limit_by_name(limit.name).active_slots)
 
 
-def wait_for(holds: Callable[[], bool], pause: float = 0.2) -> None:
-    while not holds():
-        time.sleep(pause)
-
-
 @pytest.fixture
 def worker(night: Path, prefect_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "1")
@@ -126,9 +129,8 @@ def test_a_killed_run_is_taken_up_again_and_its_deployment_is_not_blocked(
     worker: Worker, undisturbed: dict[str, bytes], tmp_path: Path
 ):
     run = started(out=str(tmp_path / "out"))
-    wait_for(lambda: matching(tmp_path / "out"), 0.001)
+    process = stopped(run, matching, tmp_path / "out")
     assert slots_taken() == 1
-    (process,) = run_processes(run)
     process.kill()
     again = finished(follower(run), worker)
     assert again.state.name == "Completed"
@@ -163,7 +165,7 @@ def test_the_night_after_everything_was_killed(
     with Server(own_home) as server:
         deploy(server.wait().url, own_home, night, out)
         run = started()
-        wait_for(lambda: publishing(out), 0.001)
+        stopped(run, publishing, out)
         for mark in (WORKER_MARK, servers.MARK):  # as when the power fails
             for process in [each for each in psutil.process_iter() if servers._is_marked(each, own_home, mark)]:
                 process.kill()
@@ -175,11 +177,13 @@ def test_the_night_after_everything_was_killed(
         server.wait()
         with client() as asked:
             assert asked.read_flow_run(run).state.name == "Running"  # nobody has told
+        assert slots_taken() == 1
         # Without anybody's help the slot comes back when the lease of 300 s runs out: here its clock is put forward.
         leases = own_home / "prefect" / "concurrency_leases"
         for path in leases.glob("*.json"):
             path.write_text(re.sub(r'"20\d\d-[^"]*"', '"2020-01-01T00:00:00+00:00"', path.read_text()))
-        wait_for(lambda: slots_taken() == 0)
+        while slots_taken():
+            time.sleep(0.2)
         # `firecard up` does not wait for that.
         worker = deploy(server.url, own_home, night, out)
         try:
