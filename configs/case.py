@@ -97,6 +97,7 @@ class Case:
     groups: Mapping[str, tuple[str, ...]]
     schemes: Mapping[str, Scheme]
     strict: bool
+    dask: str | None = None
     extraction: ExtractionRules = field(default_factory=ExtractionRules)
     severity: SeverityRules = field(default_factory=SeverityRules)
     structures: StructureRules = field(default_factory=StructureRules)
@@ -210,6 +211,7 @@ class _Binder:
             groups=groups,
             schemes=schemes,
             strict=section.strict,
+            dask=section.dask,
             extraction=extraction,
             severity=severity,
             structures=structures,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
@@ -26,7 +27,7 @@ def retry_io(_task: object, _run: object, state: State[Any]) -> bool:
         state.result()
     except FirecardError:
         return False
-    except OSError:
+    except (OSError, httpx.TransportError):
         return True
     return False
 
