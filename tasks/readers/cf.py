@@ -138,9 +138,24 @@ class Placed:
 
 
 def recognises(file: File) -> bool:
-    """Whether a file has coordinates on the earth or on a map."""
+    """Whether a file has coordinates on the earth or on a map, and is not one of stations."""
+    if of_stations(file):
+        return False
     kinds = set(Coordinates(file).kinds.values())
     return kinds >= {"latitude", "longitude"} or kinds >= {"y", "x"}
+
+
+def of_stations(file: File) -> bool:
+    """Whether a file says that it holds stations, or has places without a grid: one only, or one a report."""
+    said = {file.text(None, key).lower() for key in ("featureType", "CF:featureType", "cdm_data_type")}
+    if said & {"timeseries", "point", "station"} or any(
+        file.text(name, "cf_role") == "timeseries_id" for name in file.names
+    ):
+        return True
+    kinds = Coordinates(file).kinds
+    places = {file.dims(name) for name, kind in kinds.items() if kind in ("latitude", "longitude")}
+    times = {file.dims(name)[:1] for name in file.names if kinds.get(name) == "time" or name.lower() == "time"}
+    return places == {()} or (len(places) == 1 and len(next(iter(places))) == 1 and places <= times)
 
 
 def find(file: File, wishes: Wishes, known: Sequence[Grid] = ()) -> Found:

@@ -240,7 +240,7 @@ class File(ABC):
     def read(self, name: str, *index: Index) -> Array:
         """Values as stored, by the index of the first dimensions."""
         shape, kind = self.shape(name), self._type(name)
-        if kind.kind not in "iufSU":
+        if kind.kind not in "iufSU" and not self._is_text(name):
             raise BadInput(f"{self.path}: {name} holds neither numbers nor characters")
         wanted = [
             len(range(*each.indices(n))) for each, n in zip(index, shape, strict=False) if isinstance(each, slice)
@@ -250,6 +250,29 @@ class File(ABC):
             raise BadInput(f"{self.path}: {name} claims {size} bytes for one piece of shape {shape}: it is damaged")
         with LOCK, explained(self.path, name):
             return self._read(name, (*index, *(slice(None),) * (len(shape) - len(index))))
+
+    def _is_text(self, name: str) -> bool:
+        """Does a variable hold strings, each as long as it likes?"""
+        return False
+
+    def is_text(self, name: str) -> bool:
+        """Does a variable hold characters or strings?"""
+        return self._type(name).kind in "SU" or self._is_text(name)
+
+    def of_characters(self, name: str) -> bool:
+        """Does a variable hold single characters, its last dimension being the length of a text?"""
+        return bool(self._type(name) == "S1") and bool(self.shape(name))
+
+    def texts(self, name: str) -> Array:
+        """Text, without blanks around it: of characters along the last dimension, or of strings."""
+        raw = self.read(name)
+        if raw.dtype.kind in "iuf":
+            raise BadInput(f"{self.path}: {name} holds numbers, expected characters")
+        if self.of_characters(name):
+            joined = [b"".join(each) for each in raw.reshape(-1, raw.shape[-1]).tolist()] if raw.size else []
+            raw = np.array(joined, dtype=object).reshape(raw.shape[:-1] if raw.size else -1)
+        plain = [_shown(each).split("\0")[0].strip() for each in raw.ravel().tolist()]
+        return np.array(plain, dtype=object).reshape(raw.shape)
 
     def values(self, name: str, *index: Index) -> Floats:
         """Values in the variable's unit as float64, missing as NaN."""
@@ -527,11 +550,17 @@ class Hdf5(File):
         attribute.read(held)
         return _plain(held)
 
+    def _is_text(self, name: str) -> bool:
+        return h5py.check_string_dtype(self._type(name)) is not None
+
     def _read(self, name: str, index: tuple[Index, ...]) -> Array:
         dataset = self._dataset(name)
         if name not in self._looked_at:
             self._unpackable(dataset)
             self._looked_at.add(name)
+        if dataset.dtype.kind == "O" and not self._heap_is_sound:
+            _walk_heaps(self.path)  # as before text attributes
+            self._heap_is_sound = True
         return np.asarray(dataset[index])
 
 

@@ -1,17 +1,20 @@
-"""Station files that others wrote: METAR bulletins, counted in the raw text by plain expressions."""
+"""Station files that others wrote: METAR bulletins counted in the raw text by plain expressions, NetCDF by netCDF4."""
 
 from __future__ import annotations
 
 import re
 
+import netCDF4
 import numpy as np
+import pandas as pd
 import pytest
 
 from configs.formats import OBSERVED
 from metrics.errors import BadInput
 from metrics.variables import VARIABLES
-from tasks.readers import metar
-from tasks.readers.formats import StationWishes, recognise
+from tasks.readers import cf, metar, station_netcdf
+from tasks.readers.formats import Head, StationWishes, recognise
+from tasks.readers.hdf import opened
 from tasks.readers.notes import NOTES
 from tasks.readers.stations import read_stations
 
@@ -139,3 +142,109 @@ def test_bulletins_are_recognised_and_ask_for_a_table_of_stations(bulletins):
     assert recognise(bulletins, OBSERVED).name == "metar"
     with pytest.raises(BadInput, match="say `stations:` with a table of station, lat and lon"):
         read_stations([bulletins], VARIABLES)
+
+
+# --- ARM ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("day", ["20190101", "20190102"])
+def test_a_day_of_arm(shared_data, day):
+    path = shared_data / "stations" / f"arm_sgpmetE13.b1.{day}.cdf"
+    frame = station_netcdf.read_reports(path, StationWishes())
+    with netCDF4.Dataset(path) as raw:
+        for name, stored in (
+            ("wind_speed", "wspd_arith_mean"),
+            ("wind_direction", "wdir_vec_mean"),
+            ("temperature", "temp_mean"),
+            ("relative_humidity", "rh_mean"),
+        ):
+            assert not raw[f"qc_{stored}"][:].any()
+            np.testing.assert_array_equal(frame[name], np.ma.filled(raw[stored][:].astype(float), np.nan))
+        assert frame[["lat", "lon", "elevation"]].drop_duplicates().to_numpy().tolist() == [
+            [float(raw[each][...]) for each in ("lat", "lon", "alt")]
+        ]
+    assert frame["time"].tolist() == list(pd.date_range(f"{day}T00:00Z", periods=1440, freq="min"))
+    assert set(frame["station"]) == {"sgp E13"}
+    assert set(frame["averaging"]) == {1.0}
+    assert any("wind_speed is wspd_arith_mean (wspd_vec_mean" in each for each in frame.attrs[NOTES].in_words())
+
+
+def test_the_case_can_ask_arm_for_the_vector_mean(shared_data):
+    path = shared_data / "stations" / "arm_sgpmetE13.b1.20190101.cdf"
+    frame = station_netcdf.read_reports(path, StationWishes(names={"wind_speed": "wspd_vec_mean"}))
+    with netCDF4.Dataset(path) as raw:
+        np.testing.assert_array_equal(frame["wind_speed"], raw["wspd_vec_mean"][:].astype(float))
+
+
+def test_bad_bits_of_arm_leave_values_out_and_doubtful_ones_do_not(shared_data, tmp_path):
+    path = tmp_path / "arm.cdf"
+    path.write_bytes((shared_data / "stations" / "arm_sgpmetE13.b1.20190101.cdf").read_bytes())
+    with netCDF4.Dataset(path, "a") as raw:
+        raw["qc_wspd_arith_mean"][:5] = [1, 2, 4, 8, 12]  # bits 1 to 3 are bad, bit 4 is indeterminate
+        speeds = raw["wspd_arith_mean"][:].astype(float)
+    frame = station_netcdf.read_reports(path, StationWishes())
+    assert frame["wind_speed"].isna().tolist() == [True, True, True, False, True] + [False] * 1435
+    assert frame["wind_speed"][3] == speeds[3]
+    assert frame.attrs[NOTES].counts[station_netcdf.BAD_BITS] == 4
+
+
+def test_both_days_of_arm_are_one_station(shared_data):
+    found = read_stations(sorted((shared_data / "stations").glob("arm_*.cdf")), VARIABLES)
+    assert found.stations["station"].tolist() == ["sgp E13"]
+    assert (np.diff(found.seconds) == 60).all()
+    assert found.notes[0] == "2,880 reports in NetCDF"
+
+
+# --- surface airways observations of 1995 ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def airways(shared_data):
+    return shared_data / "stations" / "sao_95031800.cdf"
+
+
+def test_airways_observations(airways):
+    frame = station_netcdf.read_reports(airways, StationWishes())
+    with netCDF4.Dataset(airways) as raw:
+        for name, stored in (
+            ("wind_speed", "SPD"),
+            ("wind_direction", "DIR"),
+            ("wind_gust", "GUST"),
+            ("temperature", "T"),
+            ("dew_point", "TD"),
+            ("lat", "lat"),
+            ("lon", "lon"),
+            ("elevation", "elev"),
+        ):
+            np.testing.assert_array_equal(frame[name], np.ma.filled(raw[stored][:].astype(float), np.nan), name)
+        ids = [bytes(each).rstrip(b"\0 ").decode() for each in np.ma.filled(raw["id"][:], b"\0")]
+        words = [bytes(each).rstrip(b"\0 ").decode() for each in np.ma.filled(raw["time"][:], b"\0")]
+    assert frame["station"].tolist() == ids
+    assert frame["time"].dt.strftime("%Y %m %d %H:%M UTC").tolist() == words
+    assert len(frame) == 2084
+
+
+def test_an_impossible_longitude_is_no_position(airways):
+    with netCDF4.Dataset(airways) as raw:
+        lon = raw["lon"][:]
+        ids = [bytes(each).rstrip(b"\0 ").decode() for each in np.ma.filled(raw["id"][:], b"\0")]
+    odd = np.flatnonzero(np.ma.filled(lon, 0.0) < -180)
+    assert [round(float(each), 1) for each in lon[odd]] == [-790.2] * len(odd)
+    nowhere = {ids[each] for each in (*odd, *np.flatnonzero(np.ma.getmaskarray(lon)))}
+    found = read_stations([airways], VARIABLES)
+    assert set(found.stations["station"][found.stations["lat"].isna()]) == nowhere
+    assert len(found.stations) == len(set(ids)) == 1623
+
+
+def test_station_files_are_no_grids(shared_data):
+    for path in sorted((shared_data / "stations").glob("*.cdf")):
+        assert recognise(path, OBSERVED).name == "station_netcdf"
+        with opened(path) as file:
+            assert not cf.recognises(file)
+
+
+def test_grids_are_no_station_files(shared_data):
+    grids = [each for folder in ("wrf", "cf_grid", "mesh") for each in sorted((shared_data / folder).glob("*.nc"))]
+    assert len(grids) >= 6
+    for path in grids:
+        assert not station_netcdf.recognises(Head.of(path)), path.name
