@@ -438,21 +438,6 @@ class Hdf5(File):
             held = {each: self._object(f"{place}/{each}") for each in names}
             return {each: isinstance(found, h5py.Group) for each, found in held.items() if found is not None}
 
-    def texts(self, name: str) -> list[str]:
-        """The values of a variable that holds text."""
-        with LOCK, explained(self.path, name):
-            dataset = self._dataset(name)
-            kind = h5py.check_string_dtype(dataset.dtype)
-            if kind is None:
-                raise BadInput(f"{self.path}: {name} holds {dataset.dtype}, expected text")
-            if dataset.size * dataset.dtype.itemsize > LARGEST:
-                raise BadInput(f"{self.path}: {name} claims shape {dataset.shape}: it is damaged")
-            if kind.length is None and not self._heap_is_sound:
-                _walk_heaps(self.path)
-                self._heap_is_sound = True
-            self._unpackable(dataset)
-            return [_shown(each).rstrip("\0") for each in np.ravel(dataset[()]).tolist()]
-
     def _unpackable(self, dataset: Any) -> None:
         """Refuse what is packed in a way that is not to be had here; Zstandard and its like come with an extra."""
         made = dataset.id.get_create_plist()

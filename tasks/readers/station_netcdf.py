@@ -34,7 +34,8 @@ from metrics.errors import BadInput, FirecardError, UnknownUnit
 from metrics.variables import Variable
 from tasks.matching.quality import CODES
 from tasks.matching.wind import speed_and_direction
-from tasks.readers.cf import SPELLINGS, TO_EARTH, Coordinates, of_stations
+from tasks.readers.cf import SPELLINGS, TO_EARTH, of_stations
+from tasks.readers.coordinates import Coordinates
 from tasks.readers.formats import Head, StationWishes
 from tasks.readers.grids import PARTS, Floats, decoded_times, named, unit_of
 from tasks.readers.hdf import Array, File, opened
