@@ -273,8 +273,9 @@ class Reading:
     @cached_property
     def samples(self) -> Samples:
         main = next(iter(self.chosen.values()))
-        dims = _spacious(self.file, main)
-        shape = tuple(size for size in self.file.shape(main) if size != 1)
+        dims, shape = self.file.dims(main), self.file.shape(main)
+        if len(dims) > 1:
+            dims, shape = _spacious(self.file, main), tuple(size for size in shape if size != 1)
         if len(dims) > 2:
             raise BadInput(f"{self.file.path}: {main} lies along {', '.join(dims)}; reports lie along one or two")
         if int(np.prod(shape, dtype=np.int64)) > MOST:

@@ -193,6 +193,18 @@ def test_a_single_report(write):
     assert rows(read(write(alone, {"station_id": "A"}))) == [("A", 7, 2.0)]
 
 
+def test_a_ragged_array_of_one_sample(write):
+    alone = {
+        **LAYOUTS["contiguous ragged"],
+        "row_size": (("station",), np.array([0, 1]), {"sample_dimension": "obs"}),
+        "time": (("obs",), [10.0], TIME),
+        "speed": (("obs",), [6.0], SPEED),
+    }
+    frame = read(write(alone))
+    assert rows(frame) == [("B", 10, 6.0)]
+    assert frame["lat"].tolist() == [41.0]
+
+
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
