@@ -38,7 +38,7 @@ UNITS = {"KT": "kt", "KTS": "kt", "MPS": "m/s", "KMH": "km/h"}
 SPEED = r"P?\d{2,3}"
 WIND = re.compile(rf"(\d{{3}}|VRB|///)({SPEED}|//)(?:G({SPEED}|//))?({'|'.join(UNITS)})")
 LIKE_WIND = re.compile(r"\S{0,9}[\d/]\S{0,9}(?:KT|MPS|KMH)\S{0,9}|(?:\d{3}|VRB|///)(?:\d\d\d?|//)(?:G\S{0,9})?")
-AIR = re.compile(r"(?:M?\d\d|//|XX|MM)/(?:M?\d\d|//|XX|MM)?")
+AIR = re.compile(r"(?:M?\d\d|-\d\d?|//|XX|MM)/(?:M?\d\d|-\d\d?|//|XX|MM)?")
 TENTHS = re.compile(r"T[01]\d{3}(?:[01]\d{3})?")
 # The Z may be left out where what follows leaves no doubt: a heading has a place and a time, too.
 START = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import netCDF4
 import numpy as np
@@ -131,6 +132,28 @@ def test_every_wind_is_what_its_group_says(text, reports):
     expected = sorted((*each[:4], -1.0 if each[4] in none else each[4]) for each in expected)
     found = sorted((*each[:4], -1.0 if each[4] is None else round(each[4], 3)) for each in found)
     assert found == expected
+
+
+def test_python_metar_says_the_same_of_whole_reports(text, reports):
+    """The reader hands over single groups; every tenth report goes to the library as a whole here."""
+    library = pytest.importorskip("metar.Metar")
+    known = {}
+    for row in reports.itertuples():
+        said = (row.wind_speed, row.wind_direction, row.wind_gust, row.temperature, row.dew_point)
+        known.setdefault((row.station, row.time.tz_localize(None)), set()).add(str(np.round(said, 3)))
+    whole = sorted({" ".join(each.split()) for each in re.findall(r"\b[A-Z][A-Z0-9]{3}\s+\d{6}Z\s[^=\x03]+=", text)})
+    whole = [each for each in whole if " NIL" not in each and len(re.findall(r"\d{6}Z", each)) == 1]
+    for each in whole[::10]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of groups that it does not know
+            told = library.Metar(each, month=7, year=2019, strict=False)
+        wind = [np.nan if speed is None else speed.value() for speed in (told.wind_speed, told.wind_gust)]
+        unit = 1.0 if re.search(r"^\S+ \S+ (?:[A-Z]+ )*\S+MPS", each) else KNOT
+        direction = np.nan if told.wind_dir is None else told.wind_dir.value()
+        air = [np.nan if degrees is None else degrees.value("C") for degrees in (told.temp, told.dewpt)]
+        said = str(np.round((wind[0] * unit, direction, wind[1] * unit, *air), 3))
+        assert said in known[told.station_id, pd.Timestamp(told.time)], each
+    assert len(whole) > 9000
 
 
 def test_times_are_of_the_day_that_the_name_says(text, reports):
