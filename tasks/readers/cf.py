@@ -292,6 +292,8 @@ def _placed(coordinates: Coordinates, variable: str, name: str, wishes: Wishes) 
         if height is not None and abs(height - wanted) > 0.05:
             raise BadInput(f"{file.path}: {name} is at {height:g} m, but the case says `wind_height` {wanted:g} m")
         height = wanted
+    if height is None and variable == "wind_gust":
+        height = wishes.wind_height
     if height is not None and name not in wishes.names.values() and height > SPELLINGS[variable].highest:
         raise BadInput(f"{file.path}: {name} is at {height:g} m, too high to be {variable}")
     stored = Stored(
@@ -313,6 +315,8 @@ def _statistic(file: File, variable: str, name: str) -> str:
     for method in ("maximum", "minimum", "mean", "sum"):
         if method in methods:
             return f"{method} ({methods})"
+    if "point" in methods.split():
+        return "instantaneous"
     return STATISTICS.get(name, "not said" if variable == "wind_gust" else "instantaneous")
 
 

@@ -53,7 +53,6 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 HDF5_PLACES = (0, 512, 1024, 2048)  # bytes that a user may have put before it
 CLASSIC = {b"CDF\x01": 1, b"CDF\x02": 2, b"CDF\x05": 5}
 OTHERS = {
-    b"GRIB": "a GRIB file",
     b"\x1f\x8b": "compressed with gzip; unpack it first",
     b"BZh": "compressed with bzip2; unpack it first",
     b"\xfd7zXZ": "compressed with xz; unpack it first",
@@ -160,8 +159,12 @@ def _format(path: Path) -> type["File"]:
         if any(start[place : place + len(HDF5)] == HDF5 for place in HDF5_PLACES):
             _refuse_writer(stream)
             return Hdf5
+    if start.startswith(b"GRIB"):
+        from tasks.readers.grib import Grib  # builds on the types below
+
+        return Grib
     seen = next((what for magic, what in OTHERS.items() if start.startswith(magic)), f"starts with {start[:8]!r}")
-    raise BadInput(f"{path}: not a netCDF file ({seen}); expected netCDF-3 or netCDF-4/HDF5")
+    raise BadInput(f"{path}: not a netCDF file ({seen}); expected netCDF-3, netCDF-4/HDF5 or GRIB")
 
 
 def _refuse_writer(stream: IO[bytes]) -> None:

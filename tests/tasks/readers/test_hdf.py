@@ -195,7 +195,7 @@ def test_unpacked(raw, kind, attributes, expected):
 CONTENTS = [
     pytest.param(b"", "is empty", id="empty"),
     pytest.param(b"station,lat,lon\n", "not a netCDF file", id="text"),
-    pytest.param(b"GRIB\x00\x00\x00\x02", "a GRIB file", id="GRIB"),
+    pytest.param(b"GRIB\x00\x00\x00\x02", "ends early", id="GRIB"),
     pytest.param(b"\x1f\x8b\x08\x00", "gzip", id="gzip"),
     pytest.param(b"<!DOCTYPE html>", "web page", id="the error page of a download"),
     pytest.param(b"CDF\x01", "ends within its header", id="classic, cut after its first bytes"),
