@@ -148,7 +148,7 @@ def up(case_file: Path | None, out: Path, say: Callable[[str], None]) -> None:
             say("Deploying nightly, evaluate and backfill")
             workers.append(deploy(server.url, server.home, case_file, out, private=private))
             say(f"Worker of pool {POOL!r} is up; cards go to {out}; logs are in {server.home}")
-            say(f"Deployments: {server.ui}/deployments")
+            say(f"Deployments: {server.ui}/deployments (on the command line with PREFECT_API_URL={server.url})")
         say("Stop with Ctrl-C")
 
     def watch() -> None:

@@ -163,13 +163,13 @@ def test_the_night_after_everything_was_killed(
 ):
     out = tmp_path / "out"
     with Server(own_home) as server:
-        deploy(server.wait().url, own_home, night, out)
+        killed = deploy(server.wait().url, own_home, night, out)
         run = started()
         stopped(run, publishing, out)
         for mark in (WORKER_MARK, servers.MARK):  # as when the power fails
             for process in [each for each in psutil.process_iter() if servers._is_marked(each, own_home, mark)]:
                 process.kill()
-        server.leave()
+        killed.process.wait()
     for path in out.rglob("card.json"):
         json.loads(path.read_bytes())  # there whole, or not there
 
