@@ -83,7 +83,10 @@ def _grid(paths: tuple[Path, ...], format: Format, _around: datetime | None) -> 
     wind = files.orientation
     first, places = files.grids[0], len(files.grids)
     moving = f" in {places} places (a nest that moves)" if places > 1 else ""
-    facts = [f"grid: {first.kind} {'×'.join(map(str, first.shape))}{moving}, {_domain(files)}"]
+    facts = [
+        f"stored as {files.container}",
+        f"grid: {first.kind} {'×'.join(map(str, first.shape))}{moving}, {_domain(files)}",
+    ]
     if wind:
         facts.append(f"winds: {wind.relative_to}-relative ({wind.known_from})")
     cycle = files.reference_time
