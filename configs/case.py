@@ -97,6 +97,7 @@ class Case:
     groups: Mapping[str, tuple[str, ...]]
     schemes: Mapping[str, Scheme]
     strict: bool
+    dask: str | None = None
     extraction: ExtractionRules = field(default_factory=ExtractionRules)
     severity: SeverityRules = field(default_factory=SeverityRules)
     structures: StructureRules = field(default_factory=StructureRules)
@@ -210,6 +211,7 @@ class _Binder:
             groups=groups,
             schemes=schemes,
             strict=section.strict,
+            dask=section.dask,
             extraction=extraction,
             severity=severity,
             structures=structures,
@@ -299,7 +301,7 @@ class _Binder:
     def _check_zone(self, place: Location, name: str) -> None:
         try:
             ZoneInfo(name)
-        except (OSError, ValueError):  # a folder of zones, or no name at all
+        except (KeyError, OSError, ValueError):  # no such zone, a folder of zones, or no name at all
             self.problems.add(place, f"unknown time zone {name!r}; expected one such as 'America/Denver' or 'UTC'")
 
     def _check_families(self, models: tuple[Model, ...], instances: Mapping[str, Instance]) -> None:

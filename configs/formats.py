@@ -32,8 +32,17 @@ FORMATS = {
     for each in (
         Format("wrf", "WRF output", "grid", "tasks.readers.wrf"),
         Format("cf", "gridded output by CF conventions", "grid", "tasks.readers.cf"),
+        Format("vfld", "HARP's forecasts at stations (vfld)", "forecasts", "tasks.readers.vfld"),
         Format("pairs", "table of matched pairs", "pairs", "tasks.readers.pairs"),
+        Format("met", "MET's matched pairs (MPR)", "pairs", "tasks.readers.met"),
+        Format("verif", "verif's text", "pairs", "tasks.readers.verif"),
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
+        Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
+        Format("metar", "METAR bulletins", "stations", "tasks.readers.metar"),
+        Format("synoptic", "Synoptic Data time series in JSON", "stations", "tasks.readers.synoptic"),
+        Format("asos", "ASOS reports of the Iowa Environmental Mesonet", "stations", "tasks.readers.asos"),
+        Format("ncss", "station reports of a THREDDS server in CSV", "stations", "tasks.readers.ncss"),
+        Format("windninja", "WindNinja station file", "stations", "tasks.readers.windninja"),
         Format("firebench", "FireBench's standard file", "stations", "tasks.readers.firebench"),
     )
 }

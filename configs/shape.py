@@ -18,6 +18,7 @@ from configs.units import HOURS
 from metrics.kpis.catalogue import KPIS
 
 NUMBER_WITH_UNIT = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*\S*.*$"
+PLACE = r"^(auto|loop|threads|processes|tcp://.+:[0-9]+)$"  # to compute
 # Strict: `true` is no number and `yes` is not true, neither here nor in the schema that an editor reads.
 Number = Annotated[float, Field(strict=True)]
 Switch = Annotated[bool, Field(strict=True)]
@@ -377,6 +378,10 @@ class CaseSection(_Section):
     extraction: ExtractionSection = ExtractionSection()
     threat: ThreatSection = ThreatSection()
     publish: PublishSection = PublishSection()
+    dask: Annotated[str, Field(pattern=PLACE)] | None = Field(
+        None,
+        description="Where to compute, unless --dask or FIRECARD_DASK says: auto, loop, threads, processes, tcp://…",
+    )
     strict: Switch = Field(
         False, description="A KPI without a value fails the run instead of marking the card partial."
     )
@@ -478,6 +483,8 @@ def _expected_pattern(pattern: str) -> str:
         return QUANTITY
     if "min" in pattern:
         return DURATION
+    if pattern == PLACE:
+        return "expected auto, loop, threads, processes or tcp://host:port"
     if pattern == r"^[A-Z]$":
         return "expected one capital letter"
     return "expected letters, digits, - and _ (at most 40)"

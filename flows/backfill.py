@@ -11,14 +11,19 @@ from prefect.states import Completed
 from pydantic import Field
 
 from configs.case import read_case
+from flows.again import take_up
 from flows.evaluate import evaluate
 from metrics.errors import BadInput, BadParameter, FirecardError
+from tasks.publish import told
 from tasks.record import FOLDER
 from tasks.store import history
 
 
 @flow(
-    name="backfill", flow_run_name="backfill-{case_file.stem}-{first:%Y%m%dT%H}-{last:%Y%m%dT%H}", persist_result=False
+    name="backfill",
+    flow_run_name="backfill-{case_file.stem}-{first:%Y%m%dT%H}-{last:%Y%m%dT%H}",
+    persist_result=False,
+    on_crashed=[take_up],
 )
 def backfill(
     case_file: Path,
@@ -38,10 +43,12 @@ def backfill(
         out: Where cards and history go.
         recalculate: Score all of them again.
     """
-    case = read_case(case_file)
     first, last = (each if each.tzinfo else each.replace(tzinfo=UTC) for each in (first, last))
-    if last < first:
-        raise BadParameter(f"the last cycle {last:%Y-%m-%dT%H} is before the first {first:%Y-%m-%dT%H}")
+    period = f"--param first={first:%Y-%m-%dT%H:%M}Z --param last={last:%Y-%m-%dT%H:%M}Z --param every={every:g}"
+    with told(case_file, f"prefect deployment run backfill/backfill {period}"):
+        case = read_case(case_file)
+        if last < first:
+            raise BadParameter(f"the last cycle {last:%Y-%m-%dT%H} is before the first {first:%Y-%m-%dT%H}")
     count = int((last - first) / timedelta(hours=every)) + 1
     ended: dict[str, str] = {}
     for cycle in (first + timedelta(hours=every * number) for number in range(count)):

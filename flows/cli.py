@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flows.server import Server
 
 COMPLETE, FAILED, PARTIAL = 0, 1, 3
+CASES = (".yaml", ".yml")
 DEMOS = {
     "weather": "flows.demo",
     "impact": "flows.demos.impact",
@@ -92,16 +93,36 @@ def run(
 
 @app.command()
 def check(
-    case_file: CaseFile,
+    file: Annotated[Path, typer.Argument(metavar="CASE.yaml|FILE", help="A case file, or a data file of any format.")],
     cycle: Annotated[
         str | None, typer.Option(metavar="TIME", help="The initialisation to look for, UTC. Default: the newest.")
     ] = None,
 ) -> None:
-    """Explain a case without scoring it.
+    """Explain a case, or a data file, without scoring it.
 
-    Says what was found and understood, and what would be left out and why. Nothing is scored or written.
+    Of a case, says what was found and understood, and what would be left out and why. Of a data file, says its format,
+    the variables, times, stations or grid in it, and where in a case it belongs. Nothing is scored or written.
     """
-    _guard(lambda: _check(case_file, cycle))
+    _guard(lambda: _check(file, cycle))
+
+
+@app.command()
+def init(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Model output, observations and, if need be, a station table.")
+    ],
+    to: Annotated[Path, typer.Option(metavar="CASE.yaml", help="The case file to write.")] = Path("case.yaml"),
+    name: Annotated[
+        str | None, typer.Option(metavar="ID", help="The id of the case; default: the file's name.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the case file if it is there already.")] = False,
+) -> None:
+    """Write a case file for your own files, ready to run.
+
+    Recognises the format of every file, tells models from observations, and writes a commented case with the KPIs that
+    both sides can answer. Then: firecard check CASE.yaml, firecard run CASE.yaml.
+    """
+    _guard(lambda: _init(files, to, name, force))
 
 
 @app.command()
@@ -329,15 +350,30 @@ def _show(outcomes: Iterable[Outcome], as_json: bool) -> None:
             _say(f"firecard: {each.problem}")
 
 
-def _check(case_file: Path, cycle: str | None) -> int:
-    from configs.case import read_case
+def _check(file: Path, cycle: str | None) -> int:
     from tasks.report.words import printable
 
-    case = read_case(case_file)
+    def say(line: str) -> None:
+        typer.echo(printable(line))
+
+    if file.suffix not in CASES:
+        from flows.check_file import check_file
+
+        return COMPLETE if check_file(file, say) else FAILED
+    from configs.case import read_case
+
+    case = read_case(file)
     moment = _moment(cycle)
     from flows.check import check_case
 
-    return COMPLETE if check_case(case, moment, lambda line: typer.echo(printable(line))) else FAILED
+    return COMPLETE if check_case(case, moment, say) else FAILED
+
+
+def _init(files: list[Path], to: Path, name: str | None, force: bool) -> int:
+    from flows.init import write_case
+
+    write_case(files, to, name, force, _say)
+    return COMPLETE
 
 
 def _why(station: str, case_file: Path, cycle: str | None, models: list[str] | None) -> None:
@@ -366,7 +402,7 @@ def _kpis(as_json: bool) -> None:
 def _history(case: str, out: Path, scheme: str | None, last: int, as_json: bool) -> None:
     from flows.history import show_history
 
-    if case.endswith((".yaml", ".yml")):
+    if case.endswith(CASES):
         from configs.case import read_case
 
         case = read_case(Path(case)).id

@@ -42,6 +42,7 @@ SILENCE = 60.0  # seconds without an answer until one that had its time to start
 STOP = 20.0  # seconds between asking a server to end and ending it
 ATTEMPTS = 3  # servers that may fall over a taken port or die under us before we give up
 MARK = "FIRECARD_SERVER_HOME"  # in the environment of a server: the directory that it belongs to
+WORKER_MARK = "FIRECARD_WORKER_HOME"  # the same in that of a worker, and of the runs that it started
 
 _OFFLINE = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -269,11 +270,14 @@ def private_server(home: Path | None = None) -> Iterator[Server]:
 
 
 def keep_running(
-    report: Callable[[Server], None], home: Path | None = None, leaving: Callable[[], object] | None = None
+    report: Callable[[Server], None],
+    home: Path | None = None,
+    leaving: Callable[[], object] | None = None,
+    watching: Callable[[], object] | None = None,
 ) -> None:
     """Starts or joins the server, gives it to `report` once it answers, and holds it until SIGINT or SIGTERM.
 
-    `leaving` is called before the server is let go: what runs on it ends first.
+    `watching` is called every now and then; `leaving` before the server is let go: what runs on it ends first.
     """
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -289,6 +293,8 @@ def keep_running(
             try:
                 report(server)
                 while server.alive():
+                    if watching:
+                        watching()
                     time.sleep(0.5)
                 raise ServerFailed(f"the Prefect server at {server.url} ended by itself; see {server.log}")
             finally:
@@ -394,6 +400,8 @@ def _environment(home: Path, port: int) -> dict[str, str]:
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ours,  # by default any page in the user's browser may read along
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(home / "prefect" / "ui"),  # by default it writes into site-packages
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        # By default in memory: a run that dies together with the server would keep its concurrency slot for ever.
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
     }
 
 
@@ -427,10 +435,24 @@ def _process_of(record: _Record, home: Path) -> psutil.Process | None:
     return None
 
 
-def _is_marked(process: psutil.Process, home: Path) -> bool:
+def _is_marked(process: psutil.Process, home: Path, mark: str = MARK) -> bool:
     with suppress(psutil.Error, OSError):
-        return bool(process.environ().get(MARK) == str(home))
+        return bool(process.environ().get(mark) == str(home))
     return False
+
+
+def end_workers(home: Path) -> int:
+    """Ends what is left of the workers of this directory and of their runs; how many processes that were.
+
+    Without a word: whatever they write is written whole or not at all, and a run that heard of its end would report it
+    to a server that may be gone.
+    """
+    left = [each for each in psutil.process_iter() if _is_marked(each, home, WORKER_MARK)]
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=STOP)
+    return len(left)
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -440,7 +462,8 @@ def _runs(process: psutil.Process) -> bool:
 
 
 def _reap(home: Path) -> None:
-    """Stops every server of this directory: the recorded one, and any that lost its record."""
+    """Stops every server of this directory, the recorded one and any that lost its record, after their workers."""
+    end_workers(home)
     record = _Record.read(home / "server.json")
     recorded = record and _process_of(record, home)
     strays = [each for each in psutil.process_iter() if each != recorded and _is_marked(each, home)]

@@ -4,7 +4,7 @@ A session is opened once per flow run and starts nothing before there is work. W
 order of the items and are the same bits; an item that fails gives its error as its result. Items are files or know
 theirs (`path`), and may be done twice: that is what happens when a worker dies over one.
 
-    auto        a loop for a few items, threads for more; also where nothing is said here nor in $FIRECARD_DASK
+    auto        a loop for a few items, threads for more; where nothing is said here, in $FIRECARD_DASK or in the case
     loop        one after the other
     threads     of this process: reading HDF5 is under one lock, what follows is not
     processes   of this machine, started for the run: seconds before the first item, so for work of minutes
@@ -51,8 +51,8 @@ Result = TypeVar("Result")
 class Session:
     """The place where a flow run computes; used from several threads, started by the first that has work."""
 
-    def __init__(self, where: str | None = None) -> None:
-        self.where = place(where)
+    def __init__(self, where: str | None = None, otherwise: str | None = None) -> None:
+        self.where = place(where, otherwise)
         self._starting = threading.Lock()
         self._backends: dict[str, _Threads | _Cluster | ComputeFailed] = {}
 
@@ -107,18 +107,18 @@ class Session:
 
 
 @contextmanager
-def session(where: str | None = None) -> Iterator[Session]:
+def session(where: str | None = None, otherwise: str | None = None) -> Iterator[Session]:
     """A session for one flow run; nothing of it is left afterwards."""
-    opened = Session(where)
+    opened = Session(where, otherwise)
     try:
         yield opened
     finally:
         opened.close()
 
 
-def place(where: str | None) -> str:
-    """Where to compute, as said here or else in $FIRECARD_DASK; refused where it is no place."""
-    said = where or os.environ.get(SETTING) or "auto"
+def place(where: str | None, otherwise: str | None = None) -> str:
+    """Where to compute, as said here, else in $FIRECARD_DASK, else what the case says; refused where it is no place."""
+    said = where or os.environ.get(SETTING) or otherwise or "auto"
     host, _, port = said.removeprefix("tcp://").rpartition(":")
     if said in ("auto", "loop", "threads", "processes") or (said.startswith("tcp://") and host and port.isdecimal()):
         return said

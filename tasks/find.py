@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
 from configs import paths
 from configs.case import Case, Data, Model
-from metrics.errors import FirecardError, MissingInput
+from metrics.errors import BadInput, FirecardError, MissingInput
 from tasks.families.family import FoundFiles
-from tasks.families.weather import described, format_of
+from tasks.families.weather import described, format_of, model_wishes
 from tasks.readers.formats import reader
 from tasks.store.digests import InputFile, input_file
 
@@ -26,7 +27,7 @@ def retry_io(_task: object, _run: object, state: State[Any]) -> bool:
         state.result()
     except FirecardError:
         return False
-    except OSError:
+    except (OSError, httpx.TransportError):
         return True
     return False
 
@@ -49,20 +50,32 @@ def find_files(case: Case, model: Model, family: str, cycle: datetime, leave_out
         data=data,
         files=_files(case, data.path, cycle, leave_out),
         observations=_files(case, observed.path, cycle, leave_out) if observed else (),
-        beside=_files(case, observed.options["stations"], cycle)
-        if observed and observed.options.get("stations")
-        else (),
+        beside=_beside(case, observed, cycle, leave_out) if observed else (),
     )
 
 
-def _files(case: Case, path: str, cycle: datetime, leave_out: Collection[str] = ()) -> tuple[InputFile, ...]:
+def _beside(case: Case, observed: Data, cycle: datetime, leave_out: Collection[str]) -> tuple[InputFile, ...]:
+    """The table of stations, where the case names one."""
+    path = observed.options.get("stations")
+    if not path:
+        return ()
+    found = _files(case, path, cycle, leave_out, "table of stations")
+    if len(found) > 1:
+        listed = ", ".join(each.path.name for each in found[:3])
+        raise BadInput(f"{case.path}: `stations: {path}` is {len(found)} files ({listed} …); expected one table")
+    return found
+
+
+def _files(
+    case: Case, path: str, cycle: datetime, leave_out: Collection[str] = (), what: str = "file"
+) -> tuple[InputFile, ...]:
     everything = paths.files(path, case.root, cycle)
     found = [each for each in everything if str(each) not in leave_out]
     if everything and not found:
         raise MissingInput(f"{case.path}: {everything[0].name}: still being written, as are all that match {path!r}")
     if not found:
         when = f"{cycle:%Y-%m-%dT%H}"
-        raise MissingInput(f"{case.path}: no file matches {path!r} for cycle {when} (below {case.root})")
+        raise MissingInput(f"{case.path}: no {what} matches {path!r} for cycle {when} (below {case.root})")
     return tuple(input_file(each, case.root) for each in found)
 
 
@@ -94,10 +107,13 @@ def latest_cycle(case: Case) -> datetime:
 
 
 def _cycle_in(path: Path, data: Data, case: Case) -> datetime:
-    """The newest cycle inside a file: a column of a table of pairs, or the reference time of a grid."""
+    """The newest cycle inside a file: a column of pairs or of forecasts, or the reference time of a grid."""
     kind = format_of(data, path)
-    if kind.holds == "pairs":
-        newest: datetime = reader(kind).read_pairs(path, case.variables)["cycle"].max().to_pydatetime()
+    if kind.holds != "grid":
+        paired = kind.holds == "pairs"
+        read = reader(kind).read_pairs if paired else reader(kind).read_forecasts
+        table = read(path, case.variables if paired else model_wishes(data, case))
+        newest: datetime = table["cycle"].max().to_pydatetime()
         return newest
     files = described([path], data, case)
     moment = files.reference_time if files.reference_time is not None else files.times[0]

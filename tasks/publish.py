@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 import pandas as pd
 from prefect import task
@@ -15,23 +18,32 @@ from prefect.cache_policies import NO_CACHE
 
 from configs.case import Case
 from configs.paths import artifact_key, folder_name
+from metrics.errors import FirecardError
 from metrics.scoring.scorecard import ScoreCard
 from tasks.families import FAMILIES
 from tasks.families.family import FoundFiles
+from tasks.find import retry_io
 from tasks.matching.ledger import summary
 from tasks.report.html import html_card
 from tasks.report.markdown import escape, kpi_rows, markdown_card
 from tasks.report.record import card_bytes, card_record
-from tasks.report.words import headline
+from tasks.report.words import headline, printable
 from tasks.store.keyed import writing
 
 if TYPE_CHECKING:
     from tasks.report.plots import Picture
 
+PAGES = "FIRECARD_PAGES"  # the setting that says under which address the folder of the cards is served
 Pictures: TypeAlias = "Mapping[str, Mapping[str, Picture]]"
 
 
-@task(task_run_name="publish-{model}", cache_policy=NO_CACHE)
+@task(
+    task_run_name="publish-{model}",
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[1, 5],
+    retry_condition_fn=retry_io,
+)
 def publish_cards(
     case: Case,
     model: str,
@@ -65,7 +77,7 @@ def publish_cards(
         write_card(folder, record, book.to_csv(index=False), text, pictures)
         if case.firebench:
             write_firebench(folder, case, card, found)
-        publish_artifacts(record, text, folder / "card.html")
+        publish_artifacts(record, text, page_address(folder / "card.html", out))
         folders.append(folder)
     return folders
 
@@ -112,30 +124,66 @@ def markdown(record: Mapping[str, Any], pictures: Pictures) -> str:
 
 
 def report_problem(case: Case, model: str, cycle: datetime, problem: str, out: Path) -> None:
-    """A readable artifact of what went wrong: the error, the input, and the command that repeats it."""
-    command = f"firecard run {case.path.name} --cycle {cycle:%Y-%m-%dT%H} --model {shlex.quote(model)} --out {out.name}"
+    """A readable artifact of what went wrong with one model."""
+    given = {family: data.path for family, data in case.model(model).data.items()}
+    sides = {**given, **{f"observations ({family})": case.observations[family].path for family in case.observations}}
+    inputs = {"cycle": f"{cycle:%Y-%m-%dT%H:%MZ}", **sides, "paths are relative to": str(case.root.absolute())}
+    command = repeat_command(case.path, cycle, out, model)
+    title = f"{case.id}: no card of {model}"
+    _problem(artifact_key(case.id, model), title, problem, {"case file": str(case.path.absolute()), **inputs}, command)
+
+
+def repeat_command(case_file: Path, cycle: datetime, out: Path, model: str | None = None) -> str:
+    """The command that does the same again, from wherever one is."""
+    words = ["firecard", "run", str(case_file.absolute()), "--cycle", f"{cycle:%Y-%m-%dT%H:%M}".removesuffix(":00")]
+    return shlex.join([*words, *(["--model", model] if model else []), "--out", str(out.absolute())])
+
+
+@contextmanager
+def told(case_file: Path, command: str) -> Iterator[None]:
+    """What stops a whole run is told in an artifact before the run fails over it."""
+    try:
+        yield
+    except Exception as error:
+        said = str(error) if isinstance(error, FirecardError) else f"{type(error).__name__}: {error}"
+        inputs = {"case file": str(case_file.absolute())}
+        try:
+            _problem(artifact_key(case_file.stem), f"{case_file.stem}: the run failed", said, inputs, command)
+        except Exception as second:  # the run fails over the first, whatever became of its artifact
+            error.add_note(f"(and there is no artifact of it: {second})")
+        raise
+
+
+def _problem(key: str, title: str, problem: str, inputs: Mapping[str, str], command: str) -> None:
+    """Error, input, and the command to repeat it."""
     text = "\n".join(
         [
-            f"# {escape(case.id)}: no card of {escape(model)}",
+            f"# {escape(title)}",
             "",
-            f"Cycle {cycle:%Y-%m-%dT%H:%MZ}, case file {escape(case.path.name)}",
+            *(f"> {escape(line)}  " for line in problem.splitlines()),
             "",
-            *(f"> {escape(line)}" for line in problem.splitlines()),
+            *(f"- {escape(name)}: {escape(value)}" for name, value in inputs.items()),
             "",
             "To repeat it:",
             "",
-            f"    {command}",
+            f"    {printable(command)}",
             "",
         ]
     )
-    key = artifact_key(case.id, model)
-    create_markdown_artifact(text, key=f"problem-{key}", description=f"{case.id}: no card of {model}")
+    create_markdown_artifact(text, key=f"problem-{key}", description=title)
 
 
-def publish_artifacts(record: Mapping[str, Any], text: str, page: Path) -> None:
+def page_address(page: Path, out: Path) -> str:
+    """Where a browser finds the page: below $FIRECARD_PAGES, where the cards are served, else as a file."""
+    if base := os.environ.get(PAGES):
+        return f"{base.rstrip('/')}/{quote(page.relative_to(out).as_posix())}"
+    return page.resolve().as_uri()
+
+
+def publish_artifacts(record: Mapping[str, Any], text: str, page: str) -> None:
     """Card, KPI table and the way to the page, under keys that stay the same from night to night."""
     key = artifact_key(record["case"], record["scheme"], record["model"])
     description = f"{headline(record)}, cycle {record['cycle']}"
     create_markdown_artifact(text, key=f"scorecard-{key}", description=description)
     create_table_artifact(kpi_rows(record), key=f"kpis-{key}", description=description)
-    create_link_artifact(page.resolve().as_uri(), page.name, key=f"page-{key}", description=description)
+    create_link_artifact(page, "card.html", key=f"page-{key}", description=description)

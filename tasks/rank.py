@@ -18,6 +18,7 @@ from metrics.scoring.normalise import format_score
 from metrics.scoring.ranking import Ranking, rank_cards
 from metrics.scoring.scorecard import ScoreCard
 from tasks.families import FAMILIES
+from tasks.find import retry_io
 from tasks.report.ranking import ranking_csv, ranking_headline, ranking_html, ranking_markdown, ranking_record
 from tasks.report.record import card_bytes
 from tasks.score import cards as score_cards
@@ -26,7 +27,13 @@ from tasks.store.keyed import writing
 Files = Mapping[str, Mapping[str, Path]]  # of each model, by family
 
 
-@task(task_run_name="rank-{case.id}", cache_policy=NO_CACHE)
+@task(
+    task_run_name="rank-{case.id}",
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[1, 5],
+    retry_condition_fn=retry_io,
+)
 def rank_models(
     case: Case,
     cycle: datetime,

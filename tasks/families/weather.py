@@ -1,9 +1,9 @@
-"""The weather family: pairs at stations, from tables of pairs or from grids and station reports."""
+"""The weather family: pairs at stations, from pairs made elsewhere or from a model and station reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tasks.families.family import Account, Family, FoundFiles, Work
 from tasks.matching.ledger import PAIR, ledger
 from tasks.matching.pairs import POINT, Matched, match_pairs
 from tasks.matching.table import read_matched, write_matched
-from tasks.readers.formats import reader, recognise
+from tasks.readers.formats import StationWishes, reader, recognise
 from tasks.reducing.sample import Night, night
 from tasks.reducing.table import as_reduced, binding, read_sums, reduce_night, write_sums
 from tasks.report import weather as section
@@ -60,12 +60,14 @@ def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # n
     if kind.holds == "pairs":
         name = found.data.options.get("name") or found.model
         return match_pairs(files, name, found.cycle, case.window, case.variables, read=reader(kind).read_pairs)
-    from tasks.matching.stations import match_grid
-
     if not found.observations:
         raise BadInput(f"{case.path}: model {found.model!r} is {kind.title}: say `observations: {{weather: …}}`")
+    if kind.holds == "forecasts":
+        return _matched_forecasts(case, found, files, kind)
+    from tasks.matching.stations import match_grid
+
     return match_grid(
-        described(files, found.data, case, keep_going=True),
+        described(files, found.data, case, cycle=found.cycle, keep_going=True),
         observed(case, found),
         cycle=found.cycle,
         window=case.window,
@@ -77,9 +79,36 @@ def matched(case: Case, found: FoundFiles, work: Work = Work()) -> Matched:  # n
     )
 
 
-def observed(case: Case, found: FoundFiles) -> Observations:
-    """The reports of the case's stations for the cycle."""
-    from tasks.readers.formats import StationWishes
+def _matched_forecasts(case: Case, found: FoundFiles, files: Sequence[Path], kind: Format) -> Matched:
+    """The candidates of a model whose files have its values at stations."""
+    from tasks.matching.forecasts import match_forecasts, read_model
+
+    model = read_model(
+        files,
+        kind,
+        cycle=found.cycle,
+        wishes=model_wishes(found.data, case),
+        name=found.data.options.get("name"),
+        height=found.data.options.get("wind_height"),
+    )
+    return match_forecasts(
+        model,
+        observed(case, found, elsewhere=model.places),
+        cycle=found.cycle,
+        window=case.window,
+        rules=case.matching,
+        variables=case.variables,
+        needed=needed(case),
+    )
+
+
+def model_wishes(data: Data, case: Case) -> StationWishes:
+    """What the case says about a model's files of stations."""
+    return StationWishes(variables=case.variables, names=data.options.get("names", {}))
+
+
+def observed(case: Case, found: FoundFiles, *, elsewhere: pd.DataFrame | None = None) -> Observations:
+    """The reports of the case's stations for the cycle; `elsewhere` has positions for reports without any."""
     from tasks.readers.stations import read_places, read_stations
 
     data = case.observations["weather"]
@@ -89,17 +118,21 @@ def observed(case: Case, found: FoundFiles) -> Observations:
         around=found.cycle,
         zone=data.options.get("zone"),
     )
-    return read_stations([each.path for each in found.observations], case.variables, source=data.source, wishes=wishes)
+    paths = [each.path for each in found.observations]
+    return read_stations(paths, case.variables, source=data.source, wishes=wishes, elsewhere=elsewhere)
 
 
-def described(files: Sequence[Path], data: Data, case: Case, *, keep_going: bool = False) -> GridFiles:
-    """What a model's files offer, with what the case says about them."""
+def described(
+    files: Sequence[Path], data: Data, case: Case, *, cycle: datetime | None = None, keep_going: bool = False
+) -> GridFiles:
+    """What a model's files offer, with what the case says about them; `cycle` is for files that have several."""
     from tasks.readers.grids import Wishes, describe
 
     wishes = Wishes(
         names=data.options.get("names", {}),
         winds=data.options.get("winds"),
         wind_height=data.options.get("wind_height"),
+        cycle=None if cycle is None else np.datetime64(cycle.astimezone(UTC).replace(tzinfo=None), "ns"),
         variables=case.variables,
     )
     return describe(files, source=data.source, wishes=wishes, keep_going=keep_going)  # type: ignore[arg-type]

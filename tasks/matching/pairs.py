@@ -53,10 +53,10 @@ def match_pairs(
     moment = pd.Timestamp(cycle)
     own = table["model"] == name
     if not own.any():
-        raise MissingInput(f"{where}: no row of model {name!r}; models here: {_some(table['model'].unique())}")
+        raise MissingInput(f"{where}: no row of model {name!r}; models here: {some(table['model'].unique())}")
     if not (own & (table["cycle"] == moment)).any():
         cycles = sorted(table.loc[own, "cycle"].unique())
-        shown = _some([f"{each:%Y-%m-%dT%H}" for each in cycles])
+        shown = some([f"{each:%Y-%m-%dT%H}" for each in cycles])
         raise MissingInput(f"{where}: model {name!r} has no cycle {moment:%Y-%m-%dT%H}; cycles here: {shown}")
     offered = tuple(sorted(table.loc[own, "variable"].unique()))
     table = table[(table["cycle"] == moment) & _inside(table["valid_time"], cycle, window)]
@@ -114,6 +114,7 @@ def _moments(valid: pd.Series) -> list[datetime]:
     return [each.to_pydatetime() for each in valid.unique()]
 
 
-def _some(names: Sequence[object]) -> str:
+def some(names: Sequence[object]) -> str:
+    """The first names of a list, and how many there are besides."""
     shown = ", ".join(str(each) for each in names[:8])
     return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -11,7 +11,7 @@ from metrics.sums import Array
 from metrics.variables import Variable
 
 GOOD = ""
-IMPOSSIBLE_POSITION = "impossible position"
+NO_POSITION = "station without a position"
 EXCLUDED = "excluded by the case"
 REPEATED = "repeated report"
 MISSING_CODE = "missing code"
@@ -30,7 +30,7 @@ def positions(stations: pd.DataFrame, excluded: Collection[str]) -> Array:
     lat, lon = stations["lat"].to_numpy(), stations["lon"].to_numpy()
     there = (abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
     return np.select(
-        [stations["station"].isin(list(excluded)).to_numpy(), ~there], [EXCLUDED, IMPOSSIBLE_POSITION], GOOD
+        [stations["station"].isin(list(excluded)).to_numpy(), ~there], [EXCLUDED, NO_POSITION], GOOD
     ).astype(object)
 
 

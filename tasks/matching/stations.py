@@ -1,4 +1,8 @@
-"""Grid to stations: what the model says where and when a station measured, and what became of every candidate."""
+"""A model at stations: what it says where and when a station measured, and what became of every candidate.
+
+`match_grid` takes a model from its grid to the stations. What follows, `paired`, is the same for every model whose
+values at the stations are known, however they came about.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +27,46 @@ from tasks.matching.clock import NONE, Reports, expected_times, highest_within, 
 from tasks.matching.locate import Cells, locate
 from tasks.matching.pairs import Matched
 from tasks.matching.wind import log_law, speed_and_direction
-from tasks.readers.grids import GridFile, GridFiles, sample_file
+from tasks.readers.grids import GridFile, GridFiles, Offer, sample_file
 from tasks.readers.stations import Observations
 
 WIND = ("wind_speed", "wind_direction")
-LACK = np.array(["", ledger.NO_FORECAST, ledger.BAD_FORECAST, ledger.OUTSIDE_GRID], dtype=object)
+LACK = np.array(
+    ["", ledger.NO_FORECAST, ledger.BAD_FORECAST, ledger.OUTSIDE_GRID, ledger.NOT_OF_THE_MODEL], dtype=object
+)
 """Why a model has no value somewhere; `lack` counts in these."""
-THERE, HOLE, STRANGE, OUTSIDE = range(4)
+THERE, HOLE, STRANGE, OUTSIDE, UNKNOWN = range(5)
 COARSE = 80  # rows and columns of the ground that is kept for the map
 
 
 @dataclass(frozen=True, slots=True)
+class Model:
+    """What is known of a model beside its values: where it stands, its times, and the heights of its winds."""
+
+    name: str
+    times: Array
+    heights: Mapping[str, float | None]  # above ground (m), of the variables that it offers
+    gust: str | None = None  # what its gusts are
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
-    """A model at the stations: (station, time) per variable, on its own times (seconds)."""
+    """A model at the stations: (station, time) per variable, on its own times (seconds).
+
+    `inside` are the stations that it can speak of; the others are `beyond` it, by a reason of `LACK`.
+    """
 
     time: Array
     values: Mapping[str, Array]
     inside: Array
     lack: Mapping[str, Array]
     broken: Mapping[str, str] = field(default_factory=dict)
+    beyond: int = OUTSIDE
+
+    @property
+    def never(self) -> Array:
+        """What each station lacks at a time that the model does not have."""
+        return np.where(self.inside, HOLE, self.beyond)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,43 +100,71 @@ def match_grid(
     wanted = [name for name in needed if name in files.offers]
     if not wanted:
         files.offer(next(iter(needed)))  # says what is there instead, and why not the rest
-    inside_window = _model_times(files, window, cycle, rules)
-    stations = observations.stations
-    cells = [_cells(grid, stations, rules) for grid in files.grids]
-    forecast = _possible(_sampled(files, wanted, cells, inside_window, session, progress), variables)
-    forecast = _at_sensor_height(forecast, files, observations, rules)
-    found = (_at_observation_times if rules.interpolate_time else _at_valid_times)(
+    gust = files.offers.get("wind_gust")
+    heights = {name: offer.height for name, offer in files.offers.items()}
+    model = Model(files.files[0].path.name, files.times, heights, gust.statistic if gust else None)
+    inside_window = needed_period(model, window, cycle, rules)
+    cells = [_cells(grid, observations.stations, rules) for grid in files.grids]
+    forecast = _sampled(files, wanted, cells, inside_window, session, progress)
+    table, how = paired(
+        model,
         forecast,
         observations,
-        times=_times_around(files, window, cycle),
+        about=_about(files, rules, forecast),
         cycle=cycle,
         window=window,
         rules=rules,
         variables=variables,
         wanted=wanted,
     )
-    how = _how(files, observations, rules, forecast, window, cycle)
-    return Matched(_table(found, observations, wanted, rules), tuple(wanted), how, _backdrop(files))
+    return Matched(table, tuple(wanted), how, _backdrop(files))
+
+
+def paired(
+    model: Model,
+    forecast: Forecast,
+    observations: Observations,
+    *,
+    about: Mapping[str, Any],
+    cycle: datetime,
+    window: Window,
+    rules: MatchingRules,
+    variables: Mapping[str, Variable],
+    wanted: Sequence[str],
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Every candidate with its outcome, and how it was matched; `about` says how the model came to the stations."""
+    forecast = _at_sensor_height(_possible(forecast, variables), model, observations, rules)
+    found = (_at_observation_times if rules.interpolate_time else _at_valid_times)(
+        forecast,
+        observations,
+        times=_times_around(model, window, cycle),
+        cycle=cycle,
+        window=window,
+        rules=rules,
+        variables=variables,
+        wanted=wanted,
+    )
+    how = {**about, **_how(model, observations, rules, window, cycle)}
+    return _table(found, observations, wanted, rules), how
 
 
 def _cells(grid: Any, stations: pd.DataFrame, rules: MatchingRules) -> Cells:
     return locate(grid, stations["lat"].to_numpy(), stations["lon"].to_numpy(), **rules.space.arguments())
 
 
-def _model_times(files: GridFiles, window: Window, cycle: datetime, rules: MatchingRules) -> tuple[datetime, datetime]:
-    """The period of model output that is needed; refused where the files have nothing in it."""
+def needed_period(model: Model, window: Window, cycle: datetime, rules: MatchingRules) -> tuple[datetime, datetime]:
+    """The period of model output that is needed; refused where the model has nothing in it."""
     start, end = window.earliest(cycle), window.bounds(cycle)[1]
-    times = _datetimes(files.times)
-    step = _own_step(_times_around(files, window, cycle), window, cycle)
+    times = _datetimes(model.times)
+    step = _own_step(_times_around(model, window, cycle), window, cycle)
     margin = timedelta(hours=step if rules.interpolate_time else 0.0)
     if rules.interpolate_time:
         overlap = any(start - margin <= each <= end + margin for each in times)
     else:
         overlap = any(window.contains(each, cycle) for each in times)
     if not overlap:
-        name = files.files[0].path.name
         raise BadInput(
-            f"{name}: the model's times, {_span(files.times)}, do not overlap the window {window.describe(cycle)}"
+            f"{model.name}: the model's times, {span(model.times)}, do not overlap the window {window.describe(cycle)}"
         )
     return start - margin, end + margin
 
@@ -130,7 +183,7 @@ def _sampled(
     useful = [each for each in files.files if ((each.times >= first) & (each.times <= last)).any()]
     parts: list[dict[str, Array]] = []
     compute = session or Session("loop")
-    absolute = [replace(each, path=each.path.absolute()) for each in useful]  # a worker may stand elsewhere
+    absolute = [each.absolute() for each in useful]  # a worker may stand elsewhere
     results = compute.map_files(_sampled_file, absolute, shared=(files, wanted, cells), progress=progress)
     for file, result in zip(useful, results, strict=True):
         if isinstance(result, Exception):
@@ -184,9 +237,7 @@ def _sampled_file(
         return part, faults
 
 
-def _at_sensor_height(
-    forecast: Forecast, files: GridFiles, observations: Observations, rules: MatchingRules
-) -> Forecast:
+def _at_sensor_height(forecast: Forecast, model: Model, observations: Observations, rules: MatchingRules) -> Forecast:
     """Speed and gust brought to the height of each station's sensor, if the case asks for the log law (D-79)."""
     if rules.roughness is None:
         return forecast
@@ -204,11 +255,9 @@ def _at_sensor_height(
     for name in ("wind_speed", "wind_gust"):
         if name not in values:
             continue
-        model_height = files.offer(name).height
+        model_height = model.heights[name]
         if model_height is None:
-            raise BadInput(
-                f"{files.files[0].path.name}: {name}: its height is not known; say `wind_height` in the case"
-            )
+            raise BadInput(f"{model.name}: {name}: its height is not known; say `wind_height` in the case")
         known = np.isfinite(heights)
         moved = log_law(values[name][known], model_height, heights[known][:, None], rules.roughness)
         values[name] = values[name].copy()
@@ -243,8 +292,7 @@ def _at_valid_times(
     speed_report: Array | None = None
     for name in sorted(wanted, key=lambda each: each != "wind_speed"):
         result.forecast[name] = np.where(at >= 0, forecast.values[name][:, at], np.nan)  # type: ignore[index]
-        never = np.where(forecast.inside, HOLE, OUTSIDE)[:, None]
-        result.lack[name] = np.where(at >= 0, forecast.lack[name][:, at], never)  # type: ignore[index]
+        result.lack[name] = np.where(at >= 0, forecast.lack[name][:, at], forecast.never)  # type: ignore[index]
         if name not in observations.reports:
             result.observed[name] = np.full((len(numbers), len(valid)), np.nan)  # type: ignore[index]
             result.reason[name] = np.full((len(numbers), len(valid)), ledger.NO_OBSERVATION, dtype=object)  # type: ignore[index]
@@ -320,8 +368,8 @@ def _gusts(
 def _refuse_no_report(observations: Observations, first: float, last: float, window: Window, cycle: datetime) -> None:
     """Reports of another day are a mistake, not a night without observations."""
     if not ((observations.seconds >= first) & (observations.seconds <= last)).any():
-        span = _span(observations.seconds.astype("datetime64[s]"))
-        raise BadInput(f"{observations.name}: no report in the window {window.describe(cycle)}; they are of {span}")
+        when = span(observations.seconds.astype("datetime64[s]"))
+        raise BadInput(f"{observations.name}: no report in the window {window.describe(cycle)}; they are of {when}")
 
 
 def _at_observation_times(
@@ -377,9 +425,9 @@ def _linear(forecast: Forecast, times: Array, longest: float) -> tuple[dict[str,
         mixed = (1 - share) * values[:, left] + share * np.where(share == 0, 0.0, values[:, right])
         return np.where(usable, mixed, np.nan)
 
-    never = np.where(forecast.inside, HOLE, OUTSIDE)[:, None]
     lack = {
-        name: np.where(usable, np.maximum(each[:, left], each[:, right]), never) for name, each in forecast.lack.items()
+        name: np.where(usable, np.maximum(each[:, left], each[:, right]), forecast.never)
+        for name, each in forecast.lack.items()
     }
     result = {name: between(values) for name, values in forecast.values.items() if name != "wind_direction"}
     if "wind_direction" in forecast.values:
@@ -395,7 +443,6 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
     """The candidates as the long table that all matching ends in."""
     stations = observations.stations
     excluded = quality.positions(stations, rules.exclude)
-    nowhere = stations["lat"].isna().to_numpy()
     names = pd.Categorical(stations["station"], categories=stations["station"])
     valid = pd.to_datetime(found.time.astype(np.int64), unit="s", utc=True)
     parts = []
@@ -405,8 +452,9 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
         lacking = (reason == "") & np.isnan(forecast)
         reason[lacking] = LACK[np.maximum(found.lack[name], HOLE)][lacking]
         reason[found.lack[name] == OUTSIDE] = ledger.OUTSIDE_GRID  # whatever was observed there
-        reason[nowhere, :] = ledger.NO_POSITION
         reason[(excluded != quality.GOOD), :] = excluded[excluded != quality.GOOD][:, None]
+        strange = (found.lack[name] == UNKNOWN) & (excluded != quality.EXCLUDED)[:, None]
+        reason[strange] = ledger.NOT_OF_THE_MODEL  # wherever it stands
         reason[reason == ""] = ledger.PAIR
         # What is left out for another reason than a hole in the model asks nothing of the model (D-17).
         kept = (reason == ledger.PAIR) | (reason == ledger.NO_FORECAST) | (reason == ledger.BAD_FORECAST)
@@ -429,54 +477,65 @@ def _table(found: Candidates, observations: Observations, wanted: Sequence[str],
     return pd.concat(parts, ignore_index=True)
 
 
-def _how(
-    files: GridFiles,
-    observations: Observations,
-    rules: MatchingRules,
-    forecast: Forecast,
-    window: Window,
-    cycle: datetime,
-) -> dict[str, Any]:
-    """How it was matched, for the card."""
-    heights = sorted({float(each) for each in observations.stations["height"].dropna()})
-    wind = files.offers.get("wind_speed")
-    step = step_of(_times_around(files, window, cycle), window, cycle).hours
-    how: dict[str, Any] = {
-        "source": files.source,
-        "files": len(files.files),
+def _about(files: GridFiles, rules: MatchingRules, forecast: Forecast) -> dict[str, Any]:
+    """How the grid came to the stations, for the card."""
+    return {
+        "source": f"{files.source} ({files.container})",
+        "files": sum(len(each.parts) for each in files.files),
         "domain": _domain(files),
         "winds": None
         if files.orientation is None
         else f"{files.orientation.relative_to}-relative: {files.orientation.known_from}",
         "space": rules.space.describe(),
-        "time": rules.describe_time(step),
-        "times": f"model {_span(files.times)}, reports {_span(observations.seconds.astype('datetime64[s]'))}",
-        "height": rules.describe_height(wind.height if wind else None, heights),
+        "read": {name: _read_as(files.offers[name]) for name in forecast.values},
         "stations": {"inside": int(forecast.inside.sum()), "outside": int((~forecast.inside).sum())},
         "broken_files": {path.name: _said(error, files) for path, error in files.broken.items()}
         | dict(forecast.broken),
         "withheld": {name: _said(error, files) for name, error in files.withheld.items()},
     }
-    if wind and wind.height is not None and rules.roughness is None:
-        others = [f"{each:g}" for each in heights if abs(each - wind.height) > 0.5]
+
+
+def _how(
+    model: Model, observations: Observations, rules: MatchingRules, window: Window, cycle: datetime
+) -> dict[str, Any]:
+    """How model and reports were brought together in time and height, for the card."""
+    heights = sorted({float(each) for each in observations.stations["height"].dropna()})
+    wind = model.heights.get("wind_speed")
+    step = step_of(_times_around(model, window, cycle), window, cycle).hours
+    how: dict[str, Any] = {
+        "time": rules.describe_time(step),
+        "times": f"model {span(model.times)}, reports {span(observations.seconds.astype('datetime64[s]'))}",
+        "height": rules.describe_height(wind, heights),
+    }
+    if wind is not None and rules.roughness is None:
+        others = [f"{each:g}" for each in heights if abs(each - wind) > 0.5]
         if others:
             sensors = ", ".join(others[:4])
-            how["warning"] = f"winds are compared as they are: model at {wind.height:g} m, sensors at {sensors} m"
+            how["warning"] = f"winds are compared as they are: model at {wind:g} m, sensors at {sensors} m"
     unknown = int(observations.stations["height"].isna().sum())
-    if wind and rules.roughness is not None and unknown:
+    if "wind_speed" in model.heights and rules.roughness is not None and unknown:
         how["warning"] = f"sensors of unknown height, compared as they are: {unknown} stations"
+    if observations.notes:
+        how["reports"] = "; ".join(observations.notes)
     if observations.not_listed:
         how["not_listed"] = f"{observations.not_listed} stations of the reports are not in the table of stations"
+    if observations.moved:
+        how["moved"] = f"{observations.moved} stations of the reports have more than one place, so none is taken"
     if rules.exclude:
         absent = sorted(set(rules.exclude) - set(observations.stations["station"]))
         how["excluded"] = ", ".join(rules.exclude) + (f" (not there: {', '.join(absent)})" if absent else "")
     repeated = int(observations.reports.duplicated(["station", "time"]).sum())
     if repeated:
         how["repeated_reports"] = f"{repeated}, of which the first counts"
-    gust = files.offers.get("wind_gust")
-    if gust:
-        how["gust"] = gust.statistic
+    if model.gust is not None:
+        how["gust"] = model.gust
     return how
+
+
+def _read_as(offer: Offer) -> str:
+    """What a variable is read from, in words."""
+    height = "" if offer.height is None else f" at {offer.height:g} m"
+    return f"{' and '.join(offer.stored_as)}{height}, {offer.recipe.how}"
 
 
 def _domain(files: GridFiles) -> str:
@@ -500,7 +559,8 @@ def _backdrop(files: GridFiles) -> Array | None:
 
 def _said(error: FirecardError, files: GridFiles) -> str:
     """What an error says, files by their names only: the card holds no path of a machine."""
-    folders = {f"{path.parent}/" for path in (*files.broken, *(each.path for each in files.files))}
+    used = [part.path for each in files.files for part in each.parts]
+    folders = {f"{path.parent}/" for path in (*files.broken, *used)}
     text = str(error)
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")
@@ -511,9 +571,9 @@ def _ends(values: Array) -> tuple[float, float]:
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def _times_around(files: GridFiles, window: Window, cycle: datetime) -> list[datetime]:
+def _times_around(model: Model, window: Window, cycle: datetime) -> list[datetime]:
     """The model's times in the window and two on either side: they show its step there, however its files are cut."""
-    times = _datetimes(files.times)
+    times = _datetimes(model.times)
     first = bisect_left(times, window.earliest(cycle))
     last = bisect_right(times, window.bounds(cycle)[1])
     return times[max(0, first - 2) : last + 2]
@@ -531,7 +591,7 @@ def _position_in(times: Array, wanted: Array) -> Array:
     return np.where((index < len(times)) & (times[safe] == wanted), safe, -1)
 
 
-def _span(times: Array) -> str:
+def span(times: Array) -> str:
     """The first and the last time, in words."""
     return " to ".join(f"{np.datetime_as_string(each, unit='m')}Z" for each in (times.min(), times.max()))
 

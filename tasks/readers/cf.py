@@ -1,15 +1,14 @@
 """CF NetCDF: rows and columns, curvilinear grids and meshes, with variables found by standard name or usual name.
 
-A variable's coordinates are those that lie along its dimensions. Wind that a standard name calls eastward is taken so;
-`x_wind` is turned by the grid mapping; on axes of latitude and longitude both are the same. Everything else is unknown
-until the case says it.
+A variable's coordinates are those that lie along its dimensions; `coordinates` tells them, and when it is valid. Wind
+that a standard name calls eastward is taken so; `x_wind` is turned by the grid mapping; on axes of latitude and
+longitude both are the same. Everything else is unknown until the case says it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from configs.units import convert
 from metrics.errors import BadInput, FirecardError, UnknownUnit
 from tasks.matching.locate import Grid
 from tasks.matching.wind import rotation_from_projection
+from tasks.readers.coordinates import Clock, Coordinates, clock_of, timeless
 from tasks.readers.grids import (
     PARTS,
     WIND,
@@ -25,16 +25,13 @@ from tasks.readers.grids import (
     Orientation,
     Stored,
     Wishes,
-    checked_times,
-    decoded_times,
     degrees,
     lies_at,
+    moment,
     named,
     unit_of,
 )
 from tasks.readers.hdf import File
-
-Kind: TypeAlias = Literal["latitude", "longitude", "y", "x", "time", "cycle", "height", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +113,6 @@ SPELLINGS = {
 SINCE_LAST = "maximum since the last output"
 STATISTICS = {"fg10": SINCE_LAST, "10fg": SINCE_LAST, "wsgsmax": SINCE_LAST, "i10fg": "instantaneous"}
 
-STANDARD: Mapping[str, Kind] = {
-    "latitude": "latitude",
-    "longitude": "longitude",
-    "projection_y_coordinate": "y",
-    "projection_x_coordinate": "x",
-    "grid_latitude": "y",
-    "grid_longitude": "x",
-    "height": "height",
-}
-USUAL: Mapping[str, Kind] = {
-    "lat": "latitude",
-    "latitude": "latitude",
-    "nav_lat": "latitude",
-    "lon": "longitude",
-    "longitude": "longitude",
-    "nav_lon": "longitude",
-}
-UNITS: Mapping[str, Kind] = {
-    **dict.fromkeys(("degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn"), "latitude"),
-    **dict.fromkeys(("degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese"), "longitude"),
-}
-LENGTHS = {"m", "meter", "meters", "metre", "metres", "km", "ft"}
 PRESSURES = {"Pa", "hPa", "mb", "mbar", "millibar", "millibars"}
 ALONG_GRID = {"x_wind", "y_wind", "grid_eastward_wind", "grid_northward_wind"}
 TO_EARTH = {"eastward_wind", "northward_wind"}
@@ -155,44 +130,11 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A variable with the names of its coordinates."""
+    """A variable with where it lies and when it is valid."""
 
     stored: Stored
     plane: Plane
-    time: str
-
-
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """Which variables of a file are coordinates, and of what."""
-
-    file: File
-
-    @cached_property
-    def kinds(self) -> Mapping[str, Kind]:
-        return {name: kind for name in self.file.names if (kind := _kind(self.file, name))}
-
-    def along(self, name: str, kind: Kind) -> list[str]:
-        """Coordinates of a kind whose dimensions are all among those of a variable, the most explicit first."""
-        dims, listed = set(self.file.dims(name)), self.file.text(name, "coordinates").split()
-        fitting = [each for each, its in self.kinds.items() if its == kind and set(self.file.dims(each)) <= dims]
-        return sorted(fitting, key=lambda each: (each not in listed, each not in dims))
-
-
-def _kind(file: File, name: str) -> Kind:
-    standard, units, plain = file.text(name, "standard_name"), file.text(name, "units"), name.lower()
-    if " since " in units.lower():
-        if standard == "forecast_reference_time" or (not standard and "ref" in plain):
-            return "cycle"
-        return "time" if standard in ("", "time") else ""
-    if standard:
-        return STANDARD.get(standard, "")
-    if units.lower() in UNITS:
-        return UNITS[units.lower()]
-    if units.startswith("deg"):
-        return USUAL.get(plain, "")
-    level = len(file.shape(name)) <= 1 and "height" in plain and "geopotential" not in plain
-    return "height" if level and units in LENGTHS else ""
+    clock: Clock
 
 
 def recognises(file: File) -> bool:
@@ -221,23 +163,23 @@ def find(file: File, wishes: Wishes, known: Sequence[Grid] = ()) -> Found:
         raise BadInput(
             f"{file.path}: there is no variable that is known here; the case can name them. {reasons}".strip()
         )
-    main = next(iter(placed.values()))
+    main = _main(placed)
     for variable, one in list(placed.items()):
         apart = _apart(one, main)
         if apart:
-            withheld[variable] = BadInput(f"{file.path}: {one.stored.name} {apart} than {main.stored.name}")
+            withheld[variable] = BadInput(f"{file.path}: {one.stored.name} {apart} {main.stored.name}")
             del placed[variable]
     grid = _grid(file, main)
     grid = next(
         (each for each in known if each.kind == grid.kind and lies_at(each, grid.latitude, grid.longitude)), grid
     )
     orientation, projection = _orientations(file, placed, grid, wishes, withheld)
-    times = checked_times(file.path, decoded_times(file, main.time))
+    times = main.clock.times
     return Found(
         grids=(grid,),
         which=np.zeros(times.size, dtype=np.int64),
         times=times,
-        reference_time=_cycle(coordinates, main),
+        reference_time=main.clock.cycle,
         stored={variable: one.stored for variable, one in placed.items()},
         orientation=orientation,
         withheld=withheld,
@@ -251,11 +193,30 @@ def rotation(file: File, found: Found, grid: Grid, step: int) -> tuple[Floats, F
     return rotation_from_projection(found.projection, *grid.points())
 
 
+def _main(placed: Mapping[str, Placed]) -> Placed:
+    """The variable that others must go with: one of wind if there is any, then of most variables and most times."""
+
+    def company(one: Placed) -> tuple[bool, int, int]:
+        names = {name for name, other in placed.items() if not _apart(other, one)}
+        return bool(names & {*WIND}), len(names), one.clock.times.size
+
+    return max(placed.values(), key=company)
+
+
 def _apart(one: Placed, main: Placed) -> str:
     """How a variable does not go together with the main one of its file; empty if it does."""
     if one.plane != main.plane:
-        return "lies on another grid"
-    return "has other valid times" if one.time != main.time else ""
+        return "lies on another grid than"
+    if one.clock.agrees(main.clock):
+        return ""
+    own, others = (_in_words(each.clock) for each in (one, main))
+    return f"is valid {own}, other than {others} of"
+
+
+def _in_words(clock: Clock) -> str:
+    first, last = moment(clock.times[0]), moment(clock.times[-1])
+    cycle = "" if clock.cycle is None else f", cycle {moment(clock.cycle)}"
+    return first + cycle if first == last else f"{first} to {last} ({clock.times.size} times){cycle}"
 
 
 def _best(coordinates: Coordinates, variable: str, wishes: Wishes) -> Placed | None:
@@ -304,29 +265,32 @@ def _may_be(file: File, name: str, variable: str, spelling: Spelling) -> bool:
 def _placed(coordinates: Coordinates, variable: str, name: str, wishes: Wishes) -> Placed:
     file, kept = coordinates.file, PARTS.get(variable) or wishes.variable(variable)
     dims = file.dims(name)
-    time = "" if variable == "terrain" else _time(coordinates, name)
-    along_time = set(file.dims(time)) if time else {each for each in dims if coordinates.kinds.get(each) == "time"}
-    plane = _plane(coordinates, name, along_time)
-    at, height = _levels(coordinates, variable, name, [each for each in dims if each not in (*along_time, *plane.dims)])
-    if not time:
-        at = {**at, **{dims.index(each): 0 for each in along_time}}
+    clock = timeless(coordinates, name) if variable == "terrain" else clock_of(coordinates, name, wishes.cycle)
+    plane = _plane(coordinates, name, set(clock.dims))
+    wanted = wishes.wind_height if variable in WIND else None
+    others = [each for each in dims if each not in (*clock.dims, *plane.dims)]
+    at, height = _levels(coordinates, variable, name, others, wanted)
+    at = {**at, **{dims.index(each): place for each, place in clock.pinned.items()}}
     if height is None and variable in SPELLINGS:
         height = SPELLINGS[variable].usual.get(name)
-    if variable in WIND and wishes.wind_height:
-        height = wishes.wind_height
+    if wanted is not None:
+        if height is not None and abs(height - wanted) > 0.05:
+            raise BadInput(f"{file.path}: {name} is at {height:g} m, but the case says `wind_height` {wanted:g} m")
+        height = wanted
     if height is not None and name not in wishes.names.values() and height > SPELLINGS[variable].highest:
         raise BadInput(f"{file.path}: {name} is at {height:g} m, too high to be {variable}")
     stored = Stored(
         name=name,
         unit=unit_of(file, name, kept),
         kept_unit=kept.unit,
-        time=dims.index(next(iter(along_time))) if time and along_time else None,
+        time=None if clock.along is None else dims.index(clock.along),
+        first=clock.first,
         across=tuple(dims.index(each) for each in plane.dims),
         at=tuple(sorted(at.items())),
         height=height,
         statistic=_statistic(file, variable, name),
     )
-    return Placed(stored, plane, time)
+    return Placed(stored, plane, clock)
 
 
 def _statistic(file: File, variable: str, name: str) -> str:
@@ -335,15 +299,6 @@ def _statistic(file: File, variable: str, name: str) -> str:
         if method in methods:
             return f"{method} ({methods})"
     return STATISTICS.get(name, "not said" if variable == "wind_gust" else "instantaneous")
-
-
-def _time(coordinates: Coordinates, name: str) -> str:
-    """The valid times along a variable, or the one that it is of."""
-    file = coordinates.file
-    found = [each for each in coordinates.along(name, "time") if len(file.dims(each)) <= 1]
-    if not found:
-        raise BadInput(f"{file.path}: {name} has no valid times along its dimensions {', '.join(file.dims(name))}")
-    return max(found, key=lambda each: len(file.dims(each)))  # the first of those along a dimension, if any
 
 
 def _plane(coordinates: Coordinates, name: str, along_time: set[str]) -> Plane:
@@ -366,8 +321,13 @@ def _plane(coordinates: Coordinates, name: str, along_time: set[str]) -> Plane:
     )
 
 
-def _levels(coordinates: Coordinates, variable: str, name: str, dims: list[str]) -> tuple[dict[int, int], float | None]:
-    """The place along every dimension that is neither time nor across the grid, and the height above ground there."""
+def _levels(
+    coordinates: Coordinates, variable: str, name: str, dims: list[str], at_height: float | None
+) -> tuple[dict[int, int], float | None]:
+    """The place along every dimension that is neither time nor across the grid, and the height above ground there.
+
+    Of several heights it is `at_height` if the case says one, else the variable's usual one.
+    """
     file = coordinates.file
     at: dict[int, int] = {}
     listed = file.text(name, "coordinates").split()
@@ -383,11 +343,13 @@ def _levels(coordinates: Coordinates, variable: str, name: str, dims: list[str])
             at[axis] = 0
             height = _metres(file, heights[0])[0] if heights else height
             continue
-        wanted = SPELLINGS[variable].height if variable in SPELLINGS else None
-        if not heights or wanted is None or wanted not in _metres(file, heights[0]):
-            raise BadInput(f"{file.path}: {name} has {size} places along {dim}; which is meant is not known")
-        at[axis] = _metres(file, heights[0]).index(wanted)
-        height = wanted
+        wanted = at_height or (SPELLINGS[variable].height if variable in SPELLINGS else None)
+        levels = _metres(file, heights[0]) if heights else []
+        fitting = [place for place, each in enumerate(levels) if wanted is not None and abs(each - wanted) < 0.05]
+        if not fitting:
+            told = f" ({', '.join(f'{each:g}' for each in levels[:12])} m)" if levels else ""
+            raise BadInput(f"{file.path}: {name} has {size} places along {dim}{told}; which is meant is not known")
+        at[axis], height = fitting[0], levels[fitting[0]]
     return at, height
 
 
@@ -456,15 +418,6 @@ def _on_map(file: File, name: str) -> Floats:
         raise UnknownUnit(f"{file.path}: {name}: {error}") from None
 
 
-def _cycle(coordinates: Coordinates, main: Placed) -> np.datetime64 | None:
-    """The one cycle that the main variable is of, if the file says so."""
-    for name in coordinates.along(main.stored.name, "cycle"):
-        times = decoded_times(coordinates.file, name)
-        if times.size and not np.isnat(times).any() and (times == times[0]).all():
-            return np.datetime64(times[0], "ns")
-    return None
-
-
 def _orientations(
     file: File, placed: dict[str, Placed], grid: Grid, wishes: Wishes, withheld: dict[str, FirecardError]
 ) -> tuple[Orientation | None, Mapping[str, Any]]:
@@ -475,10 +428,11 @@ def _orientations(
         withheld["wind_direction"] = BadInput(
             f"{file.path}: {direction.stored.name} does not say whether it is from true north; the case can say it"
         )
-    if not placed.keys() >= {"u", "v"}:
+    parts = [placed[name] for name in ("u", "v") if name in placed]  # one of them may be in a file of its own
+    if not parts:
         return (Orientation("earth", "direction from true north") if "wind_direction" in placed else None), {}
     try:
-        return _orientation(file, placed["u"], placed["v"], grid, wishes)
+        return _orientation(file, parts, grid, wishes)
     except BadInput as error:
         withheld.update(dict.fromkeys(WIND, error))
         return None, {}
@@ -490,20 +444,24 @@ def _from_true_north(file: File, direction: Placed, wishes: Wishes) -> bool:
     return said or wishes.winds == "earth" or direction.plane.kind == "rectilinear"
 
 
-def _orientation(file: File, u: Placed, v: Placed, grid: Grid, wishes: Wishes) -> tuple[Orientation, Mapping[str, Any]]:
-    names = (u.stored.name, v.stored.name)
-    if u.stored.height != v.stored.height:
-        raise BadInput(f"{file.path}: {names[0]} and {names[1]} are not at the same height")
+def _orientation(
+    file: File, parts: Sequence[Placed], grid: Grid, wishes: Wishes
+) -> tuple[Orientation, Mapping[str, Any]]:
+    names = [each.stored.name for each in parts]
+    both = " and ".join(names)
+    if len({each.stored.height for each in parts}) > 1:
+        raise BadInput(f"{file.path}: {both} are not at the same height")
     if wishes.winds == "earth":
         return Orientation("earth", "said in the case"), {}
     relative = {_relative(file, name) for name in names} if wishes.winds is None else {"grid"}
     if relative == {"earth"}:
-        return Orientation("earth", "standard_name eastward_wind"), {}
-    if u.plane.kind == "rectilinear":
+        by = "standard_name eastward_wind" if _standard(file, names[0]) in TO_EARTH else "flag of the GRIB message"
+        return Orientation("earth", by), {}
+    if parts[0].plane.kind == "rectilinear":
         return Orientation("earth", "latitude and longitude axes: zero"), {}
     if relative != {"grid"}:
         raise BadInput(
-            f"{file.path}: the orientation of {names[0]} and {names[1]} is unknown: "
+            f"{file.path}: the orientation of {both} is unknown: "
             "no standard_name says whether they are eastward or along the grid; the case can say it"
         )
     attributes = _mapping(file, names[0])
@@ -520,7 +478,13 @@ def _orientation(file: File, u: Placed, v: Placed, grid: Grid, wishes: Wishes) -
 
 
 def _relative(file: File, name: str) -> str:
+    """What a component is relative to, by its standard name and by GRIB's flag; unknown where they contradict.
+
+    Converters call the wind of GRIB eastward whatever the flag says, so the flag goes before that name.
+    """
     standard, said = _standard(file, name), file.attribute(name, "GRIB_uvRelativeToGrid")
-    if standard in ALONG_GRID or (not standard and said == 1):
-        return "grid"
-    return "earth" if standard in TO_EARTH or (not standard and said == 0) else "unknown"
+    if standard in ALONG_GRID:
+        return "grid" if said in (None, 1) else "unknown"
+    if said in (0, 1):
+        return "grid" if said == 1 else "earth"
+    return "earth" if standard in TO_EARTH else "unknown"

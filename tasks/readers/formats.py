@@ -3,9 +3,12 @@
 What a reader offers, by what its format holds:
 
 grid        `recognises(file)`, `find` and `rotation`, see `tasks.readers.grids.Reader`
-forecasts   `recognises(head)`, `read_forecasts(path, wishes)`: a model's values at stations
+forecasts   `recognises(head)`, `read_forecasts(path, wishes)`: a model's values at stations: columns station, lat, lon,
+            cycle, valid_time (UTC), a column per variable in the unit kept for it; if known, model, elevation and
+            height (of its winds above ground, both m)
 pairs       `recognises(head)`, `read_pairs(path, variables)`: forecasts beside observations
-stations    `recognises(head)`, `read_reports(path, wishes)`: reports of stations
+stations    `recognises(head)`, `read_reports(path, wishes)`: reports of stations; `POSITIONS_VARY` where every report
+            has a position of its own, which may be rounded now so, now so
 """
 
 from __future__ import annotations
@@ -165,7 +168,7 @@ def recognise(path: Path, holds: Collection[Holds], *, source: str | None = None
         if reader(each).resembles(head):
             return each  # its reader says best what is wrong with it
     known = ", ".join(f"{each.name} ({each.title})" for each in FORMATS.values() if each.holds in holds)
-    raise BadInput(f"{path}: its format is not recognised: it {looks_like(head)}; known here: {known}")
+    raise BadInput(f"{path}: its format is not recognised: it {looks_like(head)}; known here: {known}. {OWN_TABLES}")
 
 
 def looks_like(head: Head) -> str:
@@ -181,3 +184,9 @@ def looks_like(head: Head) -> str:
     if not head.text:
         return f"starts with {head.start[:8]!r}"
     return f"is text that starts with {plain(repr(next(iter(head.lines), '')), 80)}"
+
+
+OWN_TABLES = (
+    "firecard's own tables have the columns station, lat, lon, time and wind_speed [m/s] or alike (observations), or"
+    " station, lat, lon, cycle, valid_time, variable, unit, forecast, observed (pairs)"
+)

@@ -8,6 +8,7 @@ at the station, so that degrees are never interpolated. A file that stores speed
 import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -31,7 +32,8 @@ Integers: TypeAlias = NDArray[np.int64]
 Relative: TypeAlias = Literal["earth", "grid"]
 Source: TypeAlias = Literal["wrf", "cf"]
 
-WIND = ("u", "v", "wind_speed", "wind_direction")
+COMPONENTS = ("u", "v")
+WIND = (*COMPONENTS, "wind_speed", "wind_direction")
 PARTS = {
     "u": Variable("u", "Eastward Wind", "m/s"),
     "v": Variable("v", "Northward Wind", "m/s"),
@@ -60,12 +62,13 @@ class Wishes:
     """What a case says about files that do not speak for themselves.
 
     `names` are file variables by firecard's names (also `u`, `v`), `winds` is what u and v are relative to,
-    `wind_height` is in metres above ground.
+    `wind_height` is in metres above ground. `cycle` (UTC) is the one to take where a file has several.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     winds: Relative | None = None
     wind_height: float | None = None
+    cycle: np.datetime64 | None = None
     variables: Mapping[str, Variable] = field(default_factory=lambda: VARIABLES)
 
     def variable(self, name: str) -> Variable:
@@ -77,7 +80,10 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A variable of a file: its axes of time and of rows and columns (or mesh points), and the place on all others."""
+    """A variable of a file: its axes of time and of rows and columns (or mesh points), and the place on all others.
+
+    `first` is the place of its first time, where others of another cycle come before it.
+    """
 
     name: str
     unit: str
@@ -85,6 +91,7 @@ class Stored:
     time: int | None
     across: tuple[int, ...]
     at: tuple[tuple[int, int], ...] = ()
+    first: int = 0
     height: float | None = None
     statistic: str = "instantaneous"
 
@@ -154,7 +161,10 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridFile:
-    """One file of a set: its valid times and cycle (UTC), where its variables are, and the surface of every time."""
+    """One file of a set: its valid times and cycle (UTC), where its variables are, and the surface of every time.
+
+    `beside` are files of the same times that hold other variables.
+    """
 
     path: Path
     look: Look
@@ -162,6 +172,20 @@ class GridFile:
     reference_time: np.datetime64 | None
     stored: Mapping[str, Stored]
     surface: Integers
+    beside: tuple[Self, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Self, ...]:
+        """The file and those beside it."""
+        return (self, *self.beside)
+
+    def holder(self, part: str) -> Self | None:
+        """Which of the files has a variable."""
+        return next((each for each in self.parts if part in each.stored), None)
+
+    def absolute(self) -> Self:
+        """The same for somebody who works in another folder."""
+        return replace(self, path=self.path.absolute(), beside=tuple(each.absolute() for each in self.beside))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,10 +193,11 @@ class GridFiles:
     """What a set of files offers, in the order of their valid times.
 
     `surfaces` has one entry, unless the model is a nest that moves. `withheld` says why a variable that one might
-    expect is not offered, `broken` which files could not be used.
+    expect is not offered, `broken` which files could not be used. `container` is how the first file stores its arrays.
     """
 
     source: Source
+    container: str
     surfaces: tuple[Surface, ...]
     orientation: Orientation | None
     files: tuple[GridFile, ...]
@@ -242,8 +267,9 @@ def describe(
 ) -> GridFiles:
     """What a set of files of one model run offers; the format is recognised unless `source` names it.
 
-    All must lie on one grid (or be places of one moving nest), come from one cycle and share no valid time. A file that
-    cannot be used is an error, or with `keep_going` an entry of `broken`, as long as one file is left.
+    All must lie on one grid (or be places of one moving nest), come from one cycle and share no valid time, unless they
+    have the same times and different variables. A file that cannot be used is an error, or with `keep_going` an entry
+    of `broken`, as long as one file is left.
     """
     wishes = wishes or Wishes()
     first: _First | None = None
@@ -259,25 +285,26 @@ def describe(
                     found = readers()[chosen].find(file, wishes, [each.grid for each in surfaces])
                 if first:
                     first.refuse_other(path, chosen, found)
-                lying = _surfaces(file, readers()[chosen], found, surfaces)
+                surfaces, which = _surfaces(file, readers()[chosen], found, surfaces)
         except FirecardError as error:
             if not keep_going:
                 raise
             broken[path] = error
             continue
-        first = first or _First(path, chosen, found)
-        surfaces = [*surfaces, *(each for each in lying if each not in surfaces)]
-        which = np.array([surfaces.index(each) for each in lying])[found.which]
-        files.append(GridFile(path, file.look, found.times, found.reference_time, found.stored, which))
+        first = first.with_winds(path, found) if first else _First.of(path, chosen, file.container, found)
+        files.append(GridFile(path, file.look, found.times, found.reference_time, _usable(found), which))
         offered.append(replace(found, grids=()))  # nothing large is kept per file
     if first is None:
         raise next(iter(broken.values()), MissingInput("there are no model files: the list is empty"))
     files.sort(key=lambda each: each.times[0])
-    _refuse_overlap(files)
     _refuse_other_cycle(files)
+    files = _joined(files)
+    _refuse_overlap(files)
     offers = _offers(offered, wishes)
     withheld = {name: why for found in offered for name, why in found.withheld.items() if name not in offers}
-    return GridFiles(first.source, tuple(surfaces), first.found.orientation, tuple(files), offers, withheld, broken)
+    return GridFiles(
+        first.source, first.container, tuple(surfaces), first.orientation, tuple(files), offers, withheld, broken
+    )
 
 
 def sample(files: GridFiles, variable: str, cells: Cells | Sequence[Cells]) -> Floats:
@@ -304,22 +331,34 @@ def sample_file(
     """
     nearby = [_Nearby.of(surface, each) for surface, each in zip(files.surfaces, _located(files, cells), strict=True)]
     offers = [files.offer(variable) for variable in variables]
-    needs = list(dict.fromkeys(part for offer in offers for part in offer.recipe.needs))
-    for part in needs:
-        if part not in file.stored:
+    holders: dict[str, GridFile] = {}
+    for part in dict.fromkeys(part for offer in offers for part in offer.recipe.needs):
+        holder = file.holder(part)
+        if holder is None:
             wanted = ", ".join(offer.variable for offer in offers if part in offer.recipe.needs)
             raise BadInput(f"{file.path}: there is no {part}, which other files have; {wanted} needs it")
+        holders[part] = holder
     values = {offer.variable: np.empty((file.times.size, len(nearby[0].cells.inside))) for offer in offers}
-    with opened(file.path, seen=file.look) as open_file:
-        for steps in _steps(open_file, file, needs, max(each.points.size for each in nearby)):
+    with ExitStack() as stack:
+        sources = _sources(stack, holders)
+        for steps in _steps(sources, file, max(each.points.size for each in nearby)):
             near = nearby[file.surface[steps.start]]
-            at = {part: _at_points(open_file, file.stored[part], steps, near.points) for part in needs}
+            at = {part: _at_points(*source, steps, near.points) for part, source in sources.items()}
             if near.rotation and "u" in at:
                 at["u"], at["v"] = earth_relative(at["u"], at["v"], *near.rotation)
             for offer in offers:
                 parts = {part: at[part] for part in offer.recipe.needs}
                 values[offer.variable][steps] = offer.recipe.make(parts, near.cells.gather)
     return values
+
+
+def _sources(stack: ExitStack, holders: Mapping[str, GridFile]) -> dict[str, tuple[File, Stored]]:
+    """Every variable with the file that has it, open; each file is opened once."""
+    files: dict[Path, File] = {}
+    for each in holders.values():
+        if each.path not in files:
+            files[each.path] = stack.enter_context(opened(each.path, seen=each.look))
+    return {part: (files[each.path], each.stored[part]) for part, each in holders.items()}
 
 
 def _located(files: GridFiles, cells: Cells | Sequence[Cells]) -> Sequence[Cells]:
@@ -374,11 +413,10 @@ class _Nearby:
         return cls(_Points.of(points, cells.shape), turned, own)
 
 
-def _steps(file: File, described: GridFile, needs: Sequence[str], size: int) -> Iterator[slice]:
+def _steps(sources: Mapping[str, tuple[File, Stored]], described: GridFile, size: int) -> Iterator[slice]:
     """The times of a file, a few at once: on one grid, stored together, or as fit into a small piece of memory."""
     slab = size * 8
-    stored = [described.stored[part] for part in needs]
-    together = max((file.together(each.name) for each in stored if each.time == 0), default=1)
+    together = max((file.together(each.name) for file, each in sources.values() if each.time == 0), default=1)
     together = together if together * slab <= PIECE else 1
     count = max(together, AT_ONCE // slab // together * together)
     moves = (np.flatnonzero(np.diff(described.surface)) + 1).tolist()
@@ -391,7 +429,7 @@ def _at_points(file: File, stored: Stored, steps: slice, points: _Points) -> Flo
     """Values of a few times at grid points, (time, point), in the unit that firecard keeps."""
     chosen: dict[int, int | slice] = {**dict(stored.at), **dict(zip(stored.across, points.box, strict=True))}
     if stored.time is not None:
-        chosen[stored.time] = steps
+        chosen[stored.time] = slice(steps.start + stored.first, steps.stop + stored.first)
     raw = file.read(stored.name, *(chosen[axis] for axis in range(len(chosen))))
     left = [axis for axis in range(len(chosen)) if isinstance(chosen[axis], slice)]
     order = ([] if stored.time is None else [left.index(stored.time)]) + [left.index(axis) for axis in stored.across]
@@ -492,8 +530,7 @@ def _offers(founds: Sequence[Found], wishes: Wishes) -> dict[str, Offer]:
     """What can be made of what is stored in at least one file."""
     stored: dict[str, Stored] = {}
     for found in founds:
-        usable = {name: each for name, each in found.stored.items() if found.orientation or name not in ("u", "v")}
-        stored = {**usable, **stored}
+        stored = {**_usable(found), **stored}
     names = dict.fromkeys((*WIND, *RECIPES, *stored))
     offers = {}
     for variable in (wishes.variable(name) for name in names if name not in INGREDIENTS):
@@ -513,6 +550,11 @@ def _offers(founds: Sequence[Found], wishes: Wishes) -> dict[str, Offer]:
     return offers
 
 
+def _usable(found: Found) -> dict[str, Stored]:
+    """What is stored, without wind whose orientation is unknown."""
+    return {name: each for name, each in found.stored.items() if found.orientation or name not in COMPONENTS}
+
+
 def _recognised(file: File) -> Source:
     for source, reader in readers().items():
         if reader.recognises(file):
@@ -522,11 +564,24 @@ def _recognised(file: File) -> Source:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _First:
-    """The first file of a set: the others must go with it."""
+    """The first file of a set: the others must go with it; and the first that has wind, by its path and orientation."""
 
     path: Path
     source: Source
+    container: str
     found: Found
+    orientation: Orientation | None
+    windy: Path | None
+
+    @classmethod
+    def of(cls, path: Path, source: Source, container: str, found: Found) -> Self:
+        return cls(path, source, container, found, found.orientation, path if found.stored.keys() & {*WIND} else None)
+
+    def with_winds(self, path: Path, found: Found) -> Self:
+        """The same, with the wind of another file where there was none yet."""
+        if self.windy or not found.stored.keys() & {*WIND}:
+            return self
+        return replace(self, orientation=found.orientation, windy=path)
 
     def refuse_other(self, path: Path, source: Source, found: Found) -> None:
         """Refuse a file that does not belong to the first one."""
@@ -546,9 +601,9 @@ class _First:
                     f"{path}: is of another domain than {self.path}: "
                     f"{name} = {found.domain.get(name)} against {self.found.domain.get(name)}"
                 )
-        if found.orientation != self.found.orientation:
-            known = [each.known_from if each else "unknown" for each in (found.orientation, self.found.orientation)]
-            raise BadInput(f"{path}: orientation of winds ({known[0]}) is not that of {self.path} ({known[1]})")
+        if self.windy and found.stored.keys() & {*WIND} and found.orientation != self.orientation:
+            known = [each.known_from if each else "unknown" for each in (found.orientation, self.orientation)]
+            raise BadInput(f"{path}: orientation of winds ({known[0]}) is not that of {self.windy} ({known[1]})")
 
 
 def _same(one: Grid, other: Grid) -> bool:
@@ -561,31 +616,82 @@ def lies_at(grid: Grid, latitude: Floats, longitude: Floats) -> bool:
     return all(np.array_equal(ours, theirs) or np.array_equal(ours, theirs, equal_nan=True) for ours, theirs in pairs)
 
 
-def _surfaces(file: File, reader: Reader, found: Found, known: Sequence[Surface]) -> list[Surface]:
-    """The surface of each grid of a file: a known one, or read from it."""
-    lying = []
+def _surfaces(file: File, reader: Reader, found: Found, known: Sequence[Surface]) -> tuple[list[Surface], Integers]:
+    """The known surfaces with those of a file, and on which of them each of its times lies.
+
+    What a known one lacks, because the file that it comes from has no wind or no terrain, is read from this one.
+    """
+    surfaces, places = list(known), []
     for number, grid in enumerate(found.grids):
-        same = next((each for each in known if _same(each.grid, grid)), None)
-        lying.append(same or _surface(file, reader, found, grid, step=int((found.which == number).argmax())))
-    return lying
+        place = next((place for place, each in enumerate(surfaces) if _same(each.grid, grid)), len(surfaces))
+        step = int((found.which == number).argmax())
+        if place == len(surfaces):
+            surfaces.append(_surface(file, reader, found, grid, step))
+        else:
+            lacks = surfaces[place]
+            rotation = lacks.rotation or _rotation(file, reader, found, grid, step)
+            terrain = _terrain(file, found, grid, step) if lacks.terrain is None else lacks.terrain
+            surfaces[place] = replace(lacks, rotation=rotation, terrain=terrain)
+        places.append(place)
+    return surfaces, np.array(places)[found.which]
 
 
 def _surface(file: File, reader: Reader, found: Found, grid: Grid, step: int) -> Surface:
-    everywhere, now = _Points.of(np.arange(math.prod(grid.shape)), grid.shape), slice(step, step + 1)
-    turned = found.orientation is not None and found.orientation.relative_to == "grid"
     return Surface(
         grid=grid,
-        terrain=_at_points(file, found.terrain, now, everywhere)[0] if found.terrain else None,
-        rotation=reader.rotation(file, found, grid, step) if turned else None,
+        terrain=_terrain(file, found, grid, step),
+        rotation=_rotation(file, reader, found, grid, step),
     )
+
+
+def _terrain(file: File, found: Found, grid: Grid, step: int) -> Floats | None:
+    if found.terrain is None:
+        return None
+    everywhere = _Points.of(np.arange(math.prod(grid.shape)), grid.shape)
+    terrain: Floats = _at_points(file, found.terrain, slice(step, step + 1), everywhere)[0]
+    return terrain
+
+
+def _rotation(file: File, reader: Reader, found: Found, grid: Grid, step: int) -> tuple[Floats, Floats] | None:
+    turned = found.orientation is not None and found.orientation.relative_to == "grid"
+    return reader.rotation(file, found, grid, step) if turned else None
+
+
+def _joined(files: Sequence[GridFile]) -> list[GridFile]:
+    """Files of the same times with different variables as one; those that share a variable stay apart."""
+    joined: dict[bytes, GridFile] = {}
+    apart: list[GridFile] = []
+    for each in files:
+        before = joined.setdefault(each.times.tobytes(), each)
+        if before is each:
+            continue
+        if any(before.holder(name) for name in each.stored) or not np.array_equal(before.surface, each.surface):
+            apart.append(each)
+            continue
+        _refuse_other_height(before, each)
+        joined[each.times.tobytes()] = replace(before, beside=(*before.beside, each))
+    return sorted([*joined.values(), *apart], key=lambda each: each.times[0])
+
+
+def _refuse_other_height(before: GridFile, after: GridFile) -> None:
+    """Two components, or speed and direction, make one wind only at one height."""
+    for one, two in (("u", "v"), ("v", "u"), ("wind_speed", "wind_direction"), ("wind_direction", "wind_speed")):
+        holder = before.holder(one)
+        if holder and two in after.stored and holder.stored[one].height != after.stored[two].height:
+            raise BadInput(
+                f"{after.path}: {after.stored[two].name} is not at the height of {holder.stored[one].name} "
+                f"in {holder.path}"
+            )
 
 
 def _refuse_overlap(files: Sequence[GridFile]) -> None:
     for before, after in pairwise(files):
         if after.times[0] <= before.times[-1]:
+            shared = ", ".join(name for name in after.stored if before.holder(name))
+            both = f"; both have {shared}" if shared else ""
             raise BadInput(
                 f"{after.path}: starts at {moment(after.times[0])}, which {before.path} reaches as well "
-                f"(until {moment(before.times[-1])}); which of the two to take is not known"
+                f"(until {moment(before.times[-1])}){both}; which of the two to take is not known"
             )
 
 

@@ -182,6 +182,9 @@ def _refuse_writer(stream: IO[bytes]) -> None:
 class File(ABC):
     """Variables, their dimensions and attributes, and slabs of their values as stored."""
 
+    container: str
+    """How the arrays are stored, in words."""
+
     def __init__(self, path: Path, state: Look, *, known: bool) -> None:
         self.path = path
         self.look = state
@@ -306,6 +309,8 @@ def _valid(attributes: Mapping[str, Any]) -> tuple[float, float]:
 
 class Hdf5(File):
     """A netCDF-4 file, or any HDF5 file that keeps its variables in its first group."""
+
+    container = "netCDF-4/HDF5"
 
     def __init__(self, path: Path, state: Look, *, known: bool = False) -> None:
         super().__init__(path, state, known=known)
@@ -681,6 +686,8 @@ class _Stored:
 
 class Classic(File):
     """A netCDF-3 file: CDF-1, CDF-2 (64-bit offsets) or CDF-5 (64-bit data)."""
+
+    container = "netCDF-3"
 
     def __init__(self, path: Path, state: Look, *, known: bool = False) -> None:
         super().__init__(path, state, known=known)

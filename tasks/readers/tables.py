@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,14 @@ FIRST, LAST = (pd.Timestamp(each, tz="UTC") for each in ("1900-01-01", "2200-01-
 
 
 class Rows:
-    """Says which row of a file is wrong, and how."""
+    """Says which row of a file is wrong, and how; `skipped` lines stand above its header."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.header = path, 1 if path_is_text(path) else 0
+    def __init__(self, path: Path, skipped: int = 0) -> None:
+        self.path, self.header = path, skipped + 1 if path_is_text(path) else 0
+
+    def place(self, index: int) -> str:
+        """Where in the file a row of the table stands."""
+        return f"row {index + 1 + self.header}"
 
     def refuse(self, wrong: Any, column: str, values: Any, expected: str) -> None:
         """Raise if any row is wrong, naming the first and how many there are."""
@@ -33,9 +38,7 @@ class Rows:
             first = int(where[0])
             more = f" ({where.size} such rows)" if where.size > 1 else ""
             given = plain(repr(np.asarray(values, dtype=object)[first]), 80)
-            raise BadInput(
-                f"{self.path}: row {first + 1 + self.header}, column {column!r}: got {given}; {expected}{more}"
-            )
+            raise BadInput(f"{self.path}: {self.place(first)}, column {column!r}: got {given}; {expected}{more}")
 
 
 def path_is_text(path: Path) -> bool:
@@ -44,8 +47,11 @@ def path_is_text(path: Path) -> bool:
         return file.read(4) != b"PAR1"
 
 
-def read_table(path: Path, what: str) -> Any:
-    """The table as Arrow has it, a CSV file all in text; `what` it should be stands in the messages."""
+def read_table(path: Path, what: str, *, skip: int = 0, delimiter: str = ",") -> Any:
+    """The table as Arrow has it, a CSV file all in text; `what` it should be stands in the messages.
+
+    Lines to `skip` stand above the header.
+    """
     if path.is_dir():
         raise BadInput(f"{path}: is a directory, expected {what} (CSV or Parquet)")
     try:
@@ -55,15 +61,18 @@ def read_table(path: Path, what: str) -> Any:
             table = pyarrow.parquet.read_table(path)
             str(table.column_names)  # names that are no text are found here, not on first use
             return table
-        one_by_one = pyarrow.csv.ReadOptions(use_threads=False)  # only then an error says which row it is about
-        with pyarrow.csv.open_csv(path, read_options=one_by_one) as head:
+        parse = pyarrow.csv.ParseOptions(delimiter=delimiter)
+        whole = pyarrow.csv.ReadOptions(skip_rows=skip)
+        # Only one by one an error says which row it is about.
+        one_by_one = pyarrow.csv.ReadOptions(skip_rows=skip, use_threads=False)
+        with pyarrow.csv.open_csv(path, read_options=one_by_one, parse_options=parse) as head:
             names = head.schema.names
         # Everything as text first: a station may be called `NA` or `007`.
         options = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
         try:
-            return pyarrow.csv.read_csv(path, convert_options=options)
+            return pyarrow.csv.read_csv(path, convert_options=options, read_options=whole, parse_options=parse)
         except pa.ArrowInvalid:
-            return pyarrow.csv.read_csv(path, convert_options=options, read_options=one_by_one)
+            return pyarrow.csv.read_csv(path, convert_options=options, read_options=one_by_one, parse_options=parse)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         said = plain((str(error).splitlines() or [""])[0], 200)
         raise BadInput(f"{path}: cannot be read as {what}: {said}") from None
@@ -95,12 +104,16 @@ def names(values: pd.Series, name: str, rows: Rows) -> pd.Series:
     return text
 
 
-def times(values: pd.Series, name: str, rows: Rows) -> pd.Series:
-    """UTC timestamps; a mixture of zones, or of zoned and bare times, is refused."""
+def times(values: pd.Series, name: str, rows: Rows, *, zone: str | None = None) -> pd.Series:
+    """UTC timestamps; a mixture of zones, or of zoned and bare times, is refused.
+
+    Bare times are those of the `zone`, UTC where none is given.
+    """
+    bare = False
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         parsed = values.dt.tz_convert("UTC")
     elif values.dtype.kind == "M":
-        parsed = values.dt.tz_localize("UTC")
+        parsed, bare = values.dt.tz_localize("UTC"), True
     else:
         text = values.astype(str).str.strip()
         parsed = pd.to_datetime(text.where(text.str.match(r"\d{4}")), utc=True, errors="coerce", format="ISO8601")
@@ -108,11 +121,31 @@ def times(values: pd.Series, name: str, rows: Rows) -> pd.Series:
         zones = text.str.extract(ZONE, expand=False).fillna("")
         first = zones.iloc[0] or "none"
         rows.refuse(zones != zones.iloc[0], name, values, f"mixed time zones: the first row has {first!r}")
+        bare = first == "none"
     beyond = ~parsed.between(FIRST, LAST)
     if beyond.any():
         written = parsed.dt.tz_localize(None).to_numpy().astype(str)  # pandas cannot write all that it can hold
         rows.refuse(beyond, name, written, "expected a time between 1900 and 2200")
-    return parsed.dt.as_unit("ns").dt.floor("us")  # what Python's own times can hold
+    parsed = parsed.dt.as_unit("ns").dt.floor("us")  # what Python's own times can hold
+    if not (bare and zone):
+        return parsed
+    local = parsed.dt.tz_localize(None)
+    written = local.astype(str)
+    return in_zone(local, zone, lambda wrong, said: rows.refuse(wrong, name, written, said))
+
+
+def in_zone(bare: pd.Series, zone: str, refuse: Callable[[pd.Series, str], None]) -> pd.Series:
+    """Local times of a zone in UTC; `refuse` is told which of them clocks skip or show twice."""
+    never = bare.dt.tz_localize(zone, ambiguous=np.ones(len(bare), dtype=bool), nonexistent="NaT").isna()
+    refuse(never & bare.notna(), f"there is no such time in {zone}: clocks go forward then")
+    local = bare.dt.tz_localize(zone, ambiguous="NaT")
+    refuse(local.isna() & bare.notna(), f"this time comes twice in {zone}: clocks go back then")
+    return local.dt.tz_convert("UTC")
+
+
+def without_zone(text: pd.Series) -> pd.Series:
+    """Which times say no zone."""
+    return text.str.extract(ZONE, expand=False).isna()
 
 
 def numbers(values: pd.Series, name: str, rows: Rows) -> pd.Series:

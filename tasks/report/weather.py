@@ -15,6 +15,7 @@ from configs.case import Case, Instance
 from metrics.kpis.kpi import evaluate
 from metrics.scoring.normalise import clean
 from metrics.sums import DirectionSums, ErrorSums, Sums, turn
+from tasks.matching.ledger import NOT_OF_THE_MODEL
 from tasks.matching.pairs import Matched
 from tasks.matching.table import read_matched
 from tasks.reducing.sample import night
@@ -66,6 +67,8 @@ def facts(case: Case, pairs: Path, sums: Path) -> Facts:
     if direction:
         units, turns = _sums_of(table, direction, DirectionSums)
         stations.loc[units, "direction_bias"] = turns.bias()
+    strangers = matched.table["reason"] == NOT_OF_THE_MODEL
+    stations = stations[stations.index.isin(set(matched.table.loc[~strangers, "station"].astype(str)))]
     return Facts(instance, direction, stations, leads, _turned(matched, direction, _cycle(table)), matched)
 
 
@@ -266,19 +269,25 @@ def markdown(report: Mapping[str, Any]) -> list[str]:
 
 
 def how_in_words(how: Mapping[str, Any]) -> list[str]:
-    """How grid and stations were brought together, a sentence each."""
+    """How model and stations were brought together, a sentence each."""
     lines = []
     if "files" in how:
         files = "1 file" if how["files"] == 1 else f"{how['files']} files"
         lines.append(f"{files} of {str(how['source']).upper()} output: {how['domain']}.")
-    if "stations" in how:
-        lines.append(f"{how['stations']['inside']} stations lie inside the grid, {how['stations']['outside']} outside.")
+    stations = how.get("stations", {})
+    if "inside" in stations:
+        lines.append(f"{stations['inside']} stations lie inside the grid, {stations['outside']} outside.")
+    if "of the model" in stations:
+        lines.append(
+            f"{stations['of the model']} stations are among the model's, {stations['not of the model']} are not."
+        )
     sentences = {
         "space": "In space: {}.",
         "time": "In time: {}.",
         "height": "Height of winds: {}.",
         "winds": "Winds in the files are {}.",
         "gust": "Gusts of the model: {}.",
+        "reports": "Reports: {}.",
         "warning": "Mind: {}.",
     }
     lines += [words.format(how[name]) for name, words in sentences.items() if how.get(name)]

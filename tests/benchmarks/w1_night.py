@@ -99,14 +99,14 @@ def _kept() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="firecard-w1-")
 
 
-def write_night(folder: Path) -> None:
+def write_night(folder: Path, seed: int = 20261117) -> None:
     """The model's files, and what the stations saw: the same wind, 0.5 m/s weaker and 10° to the left, and noise."""
     import netCDF4
     import pandas as pd
 
     from tasks.matching.wind import rotation_from_projection
 
-    rng = np.random.default_rng(20261117)
+    rng = np.random.default_rng(seed)
     latitude, longitude, projection = grid()
     sine, cosine = rotation_from_projection(projection, latitude, longitude)
     row, column = np.mgrid[0:ROWS, 0:COLUMNS]

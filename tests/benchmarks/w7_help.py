@@ -9,7 +9,7 @@ from pathlib import Path
 from workload import Disagreement, Results, Skipped, Trial, within
 
 ID = "W7"
-WORK = "the front door: firecard --help (the whole nightly run is not measured yet)"
+WORK = "the front door: firecard --help"
 
 
 def prepare() -> Trial:

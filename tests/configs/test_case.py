@@ -335,6 +335,12 @@ def test_a_long_value_is_cut(complaint):
     assert len(complaint(("strict: false", "strict: " + "x" * 100_000))) < 1000
 
 
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "America", "../../etc/passwd", "MDT", " "])
+def test_a_zone_of_times_that_nobody_knows(complaint, good, zone):
+    beside = f"observations: {{weather: {{path: obs.csv, zone: '{zone}'}}}}\n"
+    assert f"unknown time zone '{zone}'" in complaint(text=beside + good)
+
+
 def test_names_cannot_command_the_terminal(complaint, good):
     message = complaint(text=good + '"\\e[31mred\\a": 1\n')
     assert "\x1b" not in message

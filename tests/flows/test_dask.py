@@ -89,6 +89,21 @@ def test_a_cluster_that_is_not_there_is_told_to_the_user(night: Path, tmp_path: 
     assert not list(tmp_path.glob("DEMO-*"))
 
 
+def test_the_case_says_where_unless_somebody_else_does(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compute, "CONNECT", 0.3)
+    case = night.with_name("elsewhere.yaml")
+    case.write_text(night.read_text() + "\ndask: tcp://127.0.0.1:1\n")
+    with pytest.raises(FirecardError, match=r"the Dask scheduler at tcp://127.0.0.1:1 does not answer"):
+        evaluate(case, CYCLE, models=[MODEL], schemes=["A"], out=tmp_path)
+    monkeypatch.setenv("FIRECARD_DASK", "tcp://127.0.0.1:2")
+    with pytest.raises(FirecardError, match=r"the Dask scheduler at tcp://127.0.0.1:2 does not answer"):
+        evaluate(case, CYCLE, models=[MODEL], schemes=["A"], out=tmp_path)
+    assert evaluate(case, CYCLE, models=[MODEL], schemes=["A"], out=tmp_path, dask="loop")
+    case.write_text(night.read_text() + "\ndask: nowhere\n")
+    with pytest.raises(FirecardError, match=r"elsewhere.yaml:\d+.*expected auto, loop, threads, processes or tcp://"):
+        evaluate(case, CYCLE, out=tmp_path)
+
+
 def test_a_place_that_is_none_is_refused_at_the_front_door(night: Path, monkeypatch: pytest.MonkeyPatch):
     said = (
         "firecard: dask: 'nowhere' is no place to compute; expected auto, loop, threads, processes or tcp://host:port"

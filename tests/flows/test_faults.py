@@ -100,3 +100,30 @@ def test_a_full_disk_is_named_and_earlier_outputs_stay(
     with pytest.raises(FirecardError, match="cannot be written: No space left on device"):
         evaluate(hand_case(("m: 10 m/s", "m: 20 m/s")), cycle, models=["perfect"], schemes=["A"], out=small_disk)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_read_only_output_directory_is_named_and_earlier_outputs_stay(
+    hand_case: Callable[..., Path], small_disk: Path, prefect_server: str
+):
+    case = hand_case()
+    command = [sys.executable, "-m", "flows.cli", "run", str(case), "--model", "perfect", "--scheme", "A"]
+    environment = {**os.environ, "PREFECT_API_URL": prefect_server}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, "--out", str(small_disk)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+
+    assert run().returncode == 0
+    before = {path: path.read_bytes() for path in small_disk.rglob("*") if path.is_file()}
+    assert any(path.name == "card.json" for path in before)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    done = run()
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        f"firecard: {small_disk}: cannot be written: no permission to write in {small_disk}"
+    ]
+    # Found out only on the way, as by a worker: the run fails with the same kind of message.
+    with pytest.raises(FirecardError, match="cannot be written: Read-only file system"):
+        evaluate(hand_case(("m: 10 m/s", "m: 20 m/s")), CYCLE, models=["perfect"], schemes=["A"], out=small_disk)
+    assert {path: path.read_bytes() for path in small_disk.rglob("*") if path.is_file()} == before

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import netCDF4
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from metrics.variables import VARIABLES
 from tasks.matching.ledger import ledger, summary
 from tasks.matching.stations import match_grid
 from tasks.matching.table import read_matched, write_matched
+from tasks.readers.formats import StationWishes
 from tasks.readers.grids import GridFiles, Wishes, describe
 from tasks.readers.stations import read_stations
 
@@ -258,9 +260,9 @@ def test_impossible_positions_and_excluded_stations(tmp_path, reports):
     assert found.how["excluded"] == "NOT, UNHEARD OF (not there: UNHEARD OF)"
     reasons = {name: outcome(found, "temperature", name)[0] for name in ("FAR", "NOT", "NOWHERE", "OK")}
     assert reasons == {
-        "FAR": "impossible position",
+        "FAR": "station without a position",
         "NOT": "excluded by the case",
-        "NOWHERE": "impossible position",
+        "NOWHERE": "station without a position",
         "OK": "pair",
     }
 
@@ -404,6 +406,21 @@ def test_reasons_of_quality_reach_the_ledger(tmp_path, reports):
         "TWICE": ["no observation", "pair", "pair"],  # the first counts, and it had no speed
     }
     assert found.how["repeated_reports"].startswith("1,")
+
+
+def test_what_a_reader_counted_is_said(tmp_path):
+    path = cf(tmp_path / "a.nc", range(2), u=0.0, v=3.0)
+    bulletin = tmp_path / "metar.txt"
+    bulletin.write_text(f"KAAA {CYCLE:%d%H}00Z VRB03KT=\nKAAA {CYCLE:%d%H}50Z /////KT=\n")
+    places = pd.DataFrame({"lat": [41.0], "lon": [-119.0]}, index=["KAAA"])
+    observations = read_stations([bulletin], VARIABLES, wishes=StationWishes(places=places, around=CYCLE))
+    found = match([path], observations, needed=("wind_speed", "wind_direction"))
+    assert found.how["reports"] == (
+        "2 METAR and SPECI reports; 1 winds of variable direction (VRB);"
+        " 1 wind groups that cannot be read (such as '/////KT')"
+    )
+    assert outcome(found, "wind_speed")[0] == "pair"
+    assert outcome(found, "wind_direction")[0] == "variable direction"
 
 
 def test_the_first_of_a_repeated_report_says_why(tmp_path, reports):
@@ -639,6 +656,29 @@ def test_the_log_law_brings_the_wind_to_the_sensor(windy, reports):
     assert "warning" not in found.how
 
 
+def test_the_log_law_from_a_level_that_the_case_chooses(windy, reports):
+    with netCDF4.Dataset(windy, "a") as dataset:
+        dataset.createDimension("level", 3)
+        dataset.createVariable("level", "f8", ("level",))[:] = [10, 80, 120]
+        dataset["level"].setncatts({"standard_name": "height", "units": "m"})
+        for name, values in (("east", [3, 6, 9]), ("north", [4, 8, 12])):
+            made = dataset.createVariable(name, "f8", ("time", "level", "y", "x"))
+            made[:] = np.broadcast_to(np.array(values, float)[:, None, None], made.shape)
+            made.units = "m/s"
+    found = match(
+        [windy],
+        reports("height,wind_speed [m/s]", row("A", 0, 6.1, 9)),
+        needed=("wind_speed",),
+        window=Window(hours=1),
+        rules=MatchingRules(roughness=0.1),
+        wishes=Wishes(names={"u": "east", "v": "north"}, wind_height=80.0),
+    )
+    expected = 10 * math.log(6.1 / 0.1) / math.log(80 / 0.1)
+    assert found.table["forecast"].iloc[0] == pytest.approx(expected, rel=1e-12)
+    assert found.how["height"] == "log law with z0 0.1 m (model 80 m to sensors 6.1 m)"
+    assert found.how["read"]["wind_speed"] == "east and north at 80 m, from the components, interpolated as such"
+
+
 def test_winds_of_another_height_are_flagged(windy, reports):
     observed = reports("height,wind_speed [m/s]", row("LOW", 0, 6.1, 9), row("HIGH", 0, 10, 9))
     found = match([windy], observed, needed=("wind_speed",), window=Window(hours=1), wishes=Wishes(wind_height=10.0))
@@ -689,7 +729,7 @@ KNOWN = {
     "impossible observation",
     "calm",
     "variable direction",
-    "impossible position",
+    "station without a position",
     "excluded by the case",
 }
 PLACES = {

@@ -350,7 +350,8 @@ def test_a_height_dimension_of_one(tmp_path):
     files = describe([path])
     assert files.offer("wind_speed").height == 80
     assert sample(files, "wind_speed", at(0))[0] == 5
-    assert describe([path], wishes=Wishes(wind_height=6.1)).offer("wind_speed").height == 6.1
+    with pytest.raises(BadInput, match=r"u is at 80 m, but the case says `wind_height` 6.1 m"):
+        describe([path], wishes=Wishes(wind_height=6.1))
 
 
 def test_the_right_one_of_several_heights(tmp_path):
@@ -478,7 +479,7 @@ def test_a_variable_with_other_times_is_withheld(tmp_path):
         time1=(("time1",), np.array([0.0]), HOURS),
         t2m=(("time1", "lat", "lon"), 20.0, {"units": "degC"}),
     )
-    with pytest.raises(BadInput, match="t2m has other valid times than u"):
+    with pytest.raises(BadInput, match=r"t2m is valid 2026-11-17 00:00 UTC, other than .* \(2 times\) of u"):
         sample(describe([path]), "temperature", at(0))
 
 
@@ -541,3 +542,263 @@ def test_a_map_that_nobody_knows(tmp_path):
         dataset["crs"].grid_mapping_name = "flat_earth"
     with pytest.raises(BadInput, match="flat_earth"):
         describe([path])
+
+
+# --- reference time and lead -----------------------------------------------------------------------------------------
+
+CYCLES = {"units": "hours since 2026-11-17 00:00:00", "standard_name": "forecast_reference_time"}
+LEADS = {"units": "hours", "standard_name": "forecast_period"}
+AXES = {
+    "lat": (("lat",), LATITUDE, {"units": "degrees_north"}),
+    "lon": (("lon",), LONGITUDE, {"units": "degrees_east"}),
+}
+SIX = np.datetime64("2026-11-17T06", "ns")
+
+
+def of_cycles(path, dims, variables):
+    """A file of winds whose u says where it comes from: 10 × the place among the cycles + the place among the leads."""
+    return write(path, {**dims, "lat": 3, "lon": 4}, {**AXES, **variables})
+
+
+def test_a_scalar_reference_time_with_leads(tmp_path):
+    path = of_cycles(
+        tmp_path / "a",
+        {"step": 3},
+        {
+            "forecast_reference_time": ((), 6.0, CYCLES),
+            "step": (("step",), np.array([0, 30, 60]), {"units": "minutes"}),
+            "u": (("step", "lat", "lon"), np.arange(3.0)[:, None, None], U),
+            "v": (("step", "lat", "lon"), 0.0, V),
+        },
+    )
+    files = describe([path])
+    half_hours = ["2026-11-17T06", "2026-11-17T06:30", "2026-11-17T07"]
+    np.testing.assert_array_equal(files.times, np.array(half_hours, "datetime64[ns]"))
+    assert files.reference_time == SIX
+    np.testing.assert_array_equal(sample(files, "u", at(5))[:, 0], [0, 1, 2])
+
+
+GRID_OF_TIMES = [
+    pytest.param("reference_time", CYCLES, "lead_time", {"units": "hours"}, id="named as such"),
+    pytest.param("time", CYCLES, "step", LEADS, id="as cfgrib writes it"),
+    pytest.param("time", HOURS | {"standard_name": ""}, "prediction_timedelta", {"units": "hours"}, id="WeatherBench"),
+    pytest.param("init_time", {"units": CYCLES["units"]}, "lead", {"units": "h"}, id="by usual names"),
+]
+
+
+@pytest.mark.parametrize(("cycle", "about_cycle", "lead", "about_lead"), GRID_OF_TIMES)
+@pytest.mark.parametrize("first", ["cycle", "lead"])
+def test_of_several_cycles_the_wanted_one_is_read(tmp_path, cycle, about_cycle, lead, about_lead, first):
+    values = (10.0 * np.arange(2)[:, None] + np.arange(3))[..., None, None]
+    dims = (cycle, lead)
+    if first == "lead":
+        values, dims = values.swapaxes(0, 1), dims[::-1]
+    path = of_cycles(
+        tmp_path / "a",
+        {cycle: 2, lead: 3},
+        {
+            cycle: ((cycle,), np.array([0.0, 6.0]), {name: each for name, each in about_cycle.items() if each}),
+            lead: ((lead,), np.array([0.0, 3.0, 6.0]), about_lead),
+            "u": ((*dims, "lat", "lon"), values, U),
+            "v": ((*dims, "lat", "lon"), 0.0, V),
+        },
+    )
+    newest = describe([path])
+    assert newest.reference_time == SIX
+    np.testing.assert_array_equal(newest.times, SIX + np.array([0, 3, 6], "m8[h]"))
+    np.testing.assert_array_equal(sample(newest, "u", at(0))[:, 0], [10, 11, 12])
+    older = describe([path], wishes=Wishes(cycle=np.datetime64("2026-11-17T00")))
+    np.testing.assert_array_equal(older.times, SIX + np.array([-6, -3, 0], "m8[h]"))
+    np.testing.assert_array_equal(sample(older, "u", at(0))[:, 0], [0, 1, 2])
+    with pytest.raises(BadInput, match="no cycle 2026-11-16 18:00 UTC; there are 2, up to 2026-11-17 00:00 UTC, 2026"):
+        describe([path], wishes=Wishes(cycle=np.datetime64("2026-11-16T18")))
+
+
+def test_valid_times_of_two_dimensions(tmp_path):
+    path = of_cycles(
+        tmp_path / "a",
+        {"time": 2, "step": 2},
+        {
+            "time": (("time",), np.array([0.0, 6.0]), CYCLES),
+            "step": (("step",), np.array([1.0, 2.0]), LEADS),
+            "valid_time": (("time", "step"), np.array([[1.0, 2.0], [7.0, 8.0]]), HOURS),
+            "u": (("time", "step", "lat", "lon"), np.array([[0.0, 1.0], [10.0, 11.0]])[..., None, None], U),
+            "v": (("time", "step", "lat", "lon"), 0.0, V),
+        },
+    )
+    files = describe([path], wishes=Wishes(cycle=SIX))
+    np.testing.assert_array_equal(files.times, SIX + np.array([1, 2], "m8[h]"))
+    np.testing.assert_array_equal(sample(files, "u", at(0))[:, 0], [10, 11])
+
+
+def test_cycles_that_stand_one_after_the_other(tmp_path):
+    variables = {
+        "time": (("time",), np.array([0.0, 1.0, 6.0, 7.0, 8.0]), HOURS),
+        "reftime": (("time",), np.array([0.0, 0.0, 6.0, 6.0, 6.0]), CYCLES),
+        "u": (("time", "lat", "lon"), np.arange(5.0)[:, None, None], U),
+        "v": (("time", "lat", "lon"), 0.0, V),
+    }
+    files = describe([of_cycles(tmp_path / "a", {"time": 5}, variables)])
+    np.testing.assert_array_equal(files.times, SIX + np.array([0, 1, 2], "m8[h]"))
+    np.testing.assert_array_equal(sample(files, "u", at(0))[:, 0], [2, 3, 4])
+    variables["reftime"] = (("time",), np.array([0.0, 6.0, 0.0, 6.0, 6.0]), CYCLES)
+    with pytest.raises(BadInput, match=r"u: the times of the cycle 2026-11-17 06:00 UTC do not stand together"):
+        describe([of_cycles(tmp_path / "b", {"time": 5}, variables)])
+
+
+UNCLEAR_TIMES = [
+    pytest.param({"time": HOURS}, "step", "whether time is the valid or the reference time is not known", id="both"),
+    pytest.param({}, "step", r"u has leads \(step\), and no reference time", id="leads alone"),
+    pytest.param({"time": CYCLES}, "member", "u has no valid times along its dimensions time, member", id="no leads"),
+]
+
+
+@pytest.mark.parametrize(("clock", "other", "message"), UNCLEAR_TIMES)
+def test_times_that_are_not_clear_are_refused(tmp_path, clock, other, message):
+    variables = {name: ((name,), np.array([0.0, 6.0]), about) for name, about in clock.items()}
+    variables[other] = ((other,), np.array([1.0, 2.0]), {"units": "hours"} if other == "step" else {})
+    along = ("time", other, "lat", "lon")
+    fields = {"u": (along, 1.0, U), "v": (along, 1.0, V)}
+    with pytest.raises(BadInput, match=message):
+        describe([of_cycles(tmp_path / "a", {"time": 2, other: 2}, {**variables, **fields})])
+
+
+def test_times_that_are_called_differently_and_are_the_same_go_together(tmp_path):
+    path = rectilinear(
+        tmp_path / "a",
+        dims={"time1": 2},
+        u=(3.0, U),
+        v=(4.0, V),
+        time1=(("time1",), np.array([0.0, 1.0]), HOURS),
+        t2m=(("time1", "lat", "lon"), 20.0, {"units": "degC"}),
+    )
+    files = describe([path])
+    assert {"wind_speed", "temperature"} <= files.offers.keys()
+    np.testing.assert_array_equal(sample(files, "temperature", at(0))[:, 0], [20, 20])
+
+
+def test_wind_goes_before_what_has_more_times(tmp_path):
+    path = rectilinear(
+        tmp_path / "a",
+        dims={"time1": 1},
+        t2m=(20.0, {"units": "degC"}),
+        d2m=(10.0, {"units": "degC"}),
+        time1=(("time1",), np.array([0.0]), HOURS),
+        ws10=(("time1", "lat", "lon"), 5.0, {"units": "m/s"}),
+    )
+    files = describe([path])
+    assert files.times.size == 1
+    assert "wind_speed" in files.offers
+    assert files.withheld.keys() >= {"temperature", "dew_point"}
+
+
+# --- variables in files of their own ---------------------------------------------------------------------------------
+
+
+def test_components_in_separate_files(tmp_path):
+    east = rectilinear(tmp_path / "u", u=(3.0, U))
+    north = rectilinear(tmp_path / "v", v=(4.0, V))
+    warmth = rectilinear(tmp_path / "t", t2m=(20.0, {"units": "degC"}))
+    for order in ([warmth, east, north], [north, warmth, east]):
+        files = describe(order)
+        assert len(files.files) == 1
+        assert files.orientation.known_from == "standard_name eastward_wind"
+        np.testing.assert_array_equal(sample(files, "wind_speed", at(0)), [[5], [5]])
+        np.testing.assert_array_equal(sample(files, "temperature", at(0)), [[20], [20]])
+    later = (
+        rectilinear(tmp_path / "u2", times=(2, 3), u=(6.0, U)),
+        rectilinear(tmp_path / "v2", times=(2, 3), v=(8.0, V)),
+    )
+    files = describe([east, *later, north])
+    assert len(files.files) == 2
+    np.testing.assert_array_equal(sample(files, "wind_speed", at(0))[:, 0], [5, 5, 10, 10])
+
+
+def test_components_along_the_grid_in_separate_files_are_turned(tmp_path):
+    on_map(tmp_path / "whole", LAMBERT)
+    whole = describe([tmp_path / "whole"])
+    for name in ("x_wind", "y_wind"):
+        with netCDF4.Dataset(tmp_path / "whole") as source, netCDF4.Dataset(tmp_path / name, "w") as copy:
+            for dim, size in source.dimensions.items():
+                copy.createDimension(dim, size.size)
+            for each in source.variables.values():
+                if each.name not in {"x_wind", "y_wind"} - {name}:
+                    made = copy.createVariable(each.name, each.dtype, each.dimensions)
+                    made.setncatts({key: each.getncattr(key) for key in each.ncattrs()})
+                    made[...] = each[...]
+    apart = describe([tmp_path / "x_wind", tmp_path / "y_wind"])
+    assert apart.orientation == whole.orientation
+    assert apart.orientation.relative_to == "grid"
+    where = at(0, 11)
+    direction = sample(whole, "wind_direction", where)
+    assert abs(direction - np.degrees(np.arctan2(-3, -4)) % 360).max() > 0.5  # so that a missing turn would be seen
+    np.testing.assert_array_equal(sample(apart, "wind_direction", where), direction)
+
+
+def test_the_same_variable_at_the_same_times_twice_is_refused(tmp_path):
+    one = rectilinear(tmp_path / "a", u=(3.0, U), v=(4.0, V))
+    two = rectilinear(tmp_path / "b", v=(4.0, V), t2m=(20.0, {"units": "degC"}))
+    with pytest.raises(BadInput, match=r"b: starts at .* reaches as well .*; both have v; which of the two"):
+        describe([one, two])
+
+
+def test_components_of_two_heights_make_no_wind(tmp_path):
+    height = {"height": ((), 80.0, {"units": "m", "standard_name": "height"})}
+    high = rectilinear(tmp_path / "u", **height, u=(3.0, {**U, "coordinates": "height"}))
+    low = rectilinear(tmp_path / "v", v10=(4.0, V))
+    with pytest.raises(BadInput, match=r"v: v10 is not at the height of u in .*u$"):
+        describe([high, low])
+
+
+# --- heights ---------------------------------------------------------------------------------------------------------
+
+LEVELS = {"height": (("height",), np.array([10.0, 80.0, 120.0]), {"units": "m", "standard_name": "height"})}
+
+
+def test_the_case_says_which_height_is_meant(tmp_path):
+    along = ("time", "height", "lat", "lon")
+    speeds = np.array([4.0, 8.0, 9.0])[:, None, None]
+    path = rectilinear(tmp_path / "a", dims={"height": 3}, **LEVELS, u=(along, speeds, U), v=(along, 0.0, V))
+    usual, high = describe([path]), describe([path], wishes=Wishes(wind_height=80.0))
+    assert (usual.offer("wind_speed").height, high.offer("wind_speed").height) == (10, 80)
+    assert (sample(usual, "u", at(0))[0], sample(high, "u", at(0))[0]) == (4, 8)
+    with pytest.raises(BadInput, match=r"u has 3 places along height \(10, 80, 120 m\); which is meant is not known"):
+        describe([path], wishes=Wishes(wind_height=50.0))
+
+
+# --- UGRID -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("location", ["face", "node"])
+def test_a_ugrid_mesh_by_its_faces_and_by_its_nodes(tmp_path, location):
+    nodes, faces = np.array([50.0, 50.0, 51.0, 51.0]), np.array([50.0 + 1 / 3, 50.0 + 2 / 3])
+    east = {"node": np.array([3.0, 4.0, 3.0, 4.0]), "face": np.array([3.0 + 1 / 3, 3.0 + 2 / 3])}
+    lats = {"node": nodes, "face": faces}
+    about = {**U, "mesh": "mesh", "location": location, "coordinates": f"{location}_y {location}_x"}
+    variables = {
+        "mesh": ((), np.int32(0), {"cf_role": "mesh_topology", "topology_dimension": np.int32(2)}),
+        "time": (("time",), np.array([0.0]), HOURS),
+        "face_nodes": (("nface", "corner"), np.array([[0, 1, 2], [1, 3, 2]], "i4"), {"start_index": np.int32(0)}),
+    }
+    for place in ("node", "face"):
+        variables[f"{place}_y"] = ((f"n{place}",), lats[place], {"standard_name": "latitude", "units": "degrees_north"})
+        variables[f"{place}_x"] = ((f"n{place}",), east[place], {"standard_name": "longitude", "units": "degrees_east"})
+    count = lats[location].size
+    variables["u"] = (("time", f"n{location}"), np.arange(float(count))[None], about)
+    variables["v"] = (("time", f"n{location}"), 0.0, {**about, "standard_name": "northward_wind"})
+    files = describe([write(tmp_path / "a", {"time": 1, "nnode": 4, "nface": 2, "corner": 3}, variables)])
+    assert (files.grid.kind, files.grid.shape) == ("mesh", (count,))
+    np.testing.assert_array_equal(files.grid.latitude, lats[location])
+    assert sample(files, "u", at(count - 1, shape=(count,))).item() == count - 1
+
+
+def test_winds_that_a_converter_calls_eastward_lie_along_the_grid_if_the_flag_of_grib_says_so(tmp_path):
+    path, _, _ = on_map(tmp_path / "a", LAMBERT)
+    with netCDF4.Dataset(path, "a") as dataset:
+        for name, standard in (("x_wind", "eastward_wind"), ("y_wind", "northward_wind")):
+            dataset[name].setncatts({"standard_name": standard, "GRIB_uvRelativeToGrid": np.int32(1)})
+    assert describe([path]).orientation.relative_to == "grid"
+    with netCDF4.Dataset(path, "a") as dataset:
+        dataset["x_wind"].setncatts({"standard_name": "x_wind", "GRIB_uvRelativeToGrid": np.int32(0)})
+    with pytest.raises(BadInput, match="the orientation of x_wind and y_wind is unknown"):
+        describe([path]).offer("wind_speed")

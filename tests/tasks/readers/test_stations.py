@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from configs.rules import MatchingRules
 from metrics.errors import BadInput, MissingInput
 from metrics.variables import VARIABLES, Variable
-from tasks.readers.stations import Observations, read_stations
+from tasks.readers.formats import StationWishes
+from tasks.readers.stations import Observations, read_places, read_stations
 
 HEAD = "station,lat,lon,time"
 WIDE = f"""\
@@ -375,3 +376,143 @@ CELLS = st.sampled_from(
 )
 def test_tables_of_any_columns_and_cells(read, header, rows):
     answer(read, "\n".join(",".join(each) for each in [header, *rows]) + "\n")
+
+
+# --- a table of stations beside the data -----------------------------------------------------------------------------
+
+PLACES = """\
+name,station,lat,lon,elevation [ft],height,averaging,network
+the first,A,40.0,-120.0,1000,6.1,10,RAWS
+the second,B,41.0,240.5,,,,
+"""
+NOWHERE = "station,time,wind_speed [m/s]\nB,2026-11-17T01:00Z,5\nA,2026-11-17T01:00Z,4\nC,2026-11-17T01:00Z,6\n"
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Reads a table of stations."""
+
+    def reading(text, name="stations.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_places(path)
+
+    return reading
+
+
+@pytest.fixture
+def read_beside(tmp_path, places):
+    """Reads reports with a table of stations beside them."""
+
+    def reading(reports, table):
+        path = tmp_path / "obs.csv"
+        path.write_text(reports)
+        return read_stations([path], VARIABLES, wishes=StationWishes(places=places(table)))
+
+    return reading
+
+
+def test_what_a_table_of_stations_says(places):
+    found = places(PLACES)
+    assert found.index.tolist() == ["A", "B"]
+    assert found[["lat", "lon"]].to_numpy().tolist() == [[40.0, -120.0], [41.0, 240.5]]
+    assert found.loc["A", "elevation"] == pytest.approx(1000 * 0.3048)
+    assert found.loc["A", ["height", "averaging", "network"]].tolist() == [6.1, 10.0, "RAWS"]
+    assert found.loc["B", ["elevation", "height", "averaging", "network"]].isna().all()
+    assert "name" not in found
+
+
+def test_a_table_of_stations_in_parquet(tmp_path):
+    path = tmp_path / "stations.parquet"
+    pyarrow.parquet.write_table(pa.table({"station": ["NA"], "lat": [39.5], "lon": pa.array([-120], pa.int16())}), path)
+    assert read_places(path).loc["NA"].tolist() == [39.5, -120.0]
+
+
+BAD_PLACES = [
+    pytest.param("station,lat\nA,40\n", "the column 'lon' is missing.*found: station, lat", id="no longitude"),
+    pytest.param("station,lat,lat,lon\nA,1,1,1\n", "'lat' stands there twice", id="two latitudes"),
+    pytest.param(
+        "station,lat,lon,height,height [ft]\nA,1,1,1,1\n", "'height' stands there twice", id="heights in two units"
+    ),
+    pytest.param("station,lat,lon\nA,40,1\nA,41,1\n", "row 3.*'A'; this station stands there twice", id="twice"),
+    pytest.param("station,lat,lon\n,40,1\n", "row 2.*expected a name", id="no name"),
+    pytest.param("station,lat,lon\nA,91,1\n", "row 2, column 'lat'.*from -90 to 90", id="beyond the pole"),
+    pytest.param("station,lat,lon\nA,40,-790.2\n", "row 2, column 'lon'.*from -180 to 360", id="twice around"),
+    pytest.param("station,lat,lon\nA,40,\n", "row 2, column 'lon'", id="no number"),
+    pytest.param("station,lat,lon\nA,40,east\n", "row 2, column 'lon'.*expected a number", id="a word"),
+    pytest.param("station,lat,lon,elevation [kg]\nA,40,1,1\n", r"elevation \[kg\]", id="unit"),
+    pytest.param("station,lat,lon\n", "a header but no station", id="header only"),
+    pytest.param("", "is empty", id="empty"),
+    pytest.param(b"\xff\xfes\0t\0", "", id="UTF-16"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BAD_PLACES)
+def test_a_table_of_stations_that_cannot_be_used(places, text, said):
+    with pytest.raises(BadInput, match=rf"(?s)stations\.csv.*{said}"):
+        places(text)
+
+
+def test_reports_without_positions_get_those_of_the_table(read_beside):
+    found = read_beside(NOWHERE, PLACES)
+    assert found.stations["station"].tolist() == ["A", "B"]
+    assert found.stations[["lat", "lon"]].to_numpy().tolist() == [[40.0, -120.0], [41.0, 240.5]]
+    assert found.stations["network"].tolist() == ["RAWS", ""]
+    assert values(found, "wind_speed") == {("A", 1): 4.0, ("B", 1): 5.0}
+
+
+def test_stations_that_the_table_does_not_know_are_left_out_and_counted(read_beside):
+    assert read_beside(NOWHERE, PLACES).not_listed == 1
+    assert read_beside(NOWHERE, PLACES + "the third,C,40,-120,,,,\n").not_listed == 0
+
+
+def test_the_table_wins_over_what_the_file_says(read_beside):
+    reports = f"{HEAD},network,height,wind_speed [m/s]\nA,1,2,2026-11-17T01:00Z,X,2,4\nB,1,2,2026-11-17T01:00Z,Y,3,5\n"
+    found = read_beside(reports, PLACES).stations.set_index("station")
+    assert found.loc["A", ["lat", "lon", "network", "height"]].tolist() == [40.0, -120.0, "RAWS", 6.1]
+    assert found.loc["B", ["lat", "lon", "network", "height"]].tolist() == [
+        41.0,
+        240.5,
+        "Y",
+        3.0,
+    ]  # where it says nothing
+
+
+def test_a_table_of_other_stations(read_beside):
+    with pytest.raises(
+        BadInput, match=r"obs\.csv: none of its stations is in the table of stations: B, A, C here, X there"
+    ):
+        read_beside(NOWHERE, "station,lat,lon\nX,40,1\n")
+
+
+def test_without_positions_there_is_a_hint_at_the_table(read, tmp_path):
+    with pytest.raises(BadInput, match=r"there is no position of station 'A', nor of another one; say `stations:`"):
+        read(f"{HEAD},wind_speed [m/s]\nA,,,2026-11-17T00:00Z,3\n")
+
+
+def test_a_position_that_is_nowhere_on_earth_is_none(read):
+    found = read(f"{HEAD},wind_speed [m/s]\nA,39.0,-790.2,2026-11-17T00:00Z,3\nB,39.0,-120.0,2026-11-17T00:00Z,4\n")
+    assert found.stations["station"].tolist() == ["A", "B"]
+    assert found.stations.loc[0, ["lat", "lon"]].isna().all()
+
+
+def test_a_position_that_only_one_of_two_files_knows(read):
+    found = read(WIDE, f"{HEAD},wind_speed [m/s]\nA,,,2026-11-17T05:00Z,3\n")
+    assert found.stations.loc[0, ["lat", "lon"]].tolist() == [39.0, -120.0]
+    assert found.number.tolist() == [0, 0, 0, 1]
+
+
+@FUZZ
+@given(st.data())
+def test_cut_and_altered_tables_of_stations(places, data):
+    raw = bytearray(PLACES.encode())
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(raw) - 1))
+        raw[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
+    said = "stations.csv"
+    try:
+        found = places(bytes(raw))
+    except BadInput as error:
+        found, said = None, str(error)
+    assert "stations.csv" in said
+    assert found is None or found[["lat", "lon"]].notna().all(axis=None)

@@ -261,6 +261,7 @@ def test_how_it_was_matched_in_words():
     assert words[0] == f"24 files of WRF output: {HOW['domain']}."
     assert "38 stations lie inside the grid, 2 outside." in words
     assert {"In space: bilinear.", "In time: nearest report within 15 min."} <= set(words)
+    assert how_in_words({"reports": "3 METAR; 1 NIL"}) == ["Reports: 3 METAR; 1 NIL."]
     assert how_in_words({}) == []
     assert words[-1] == "Not read, wrfout_<b>: is cut short"
 
