@@ -33,6 +33,7 @@ FORMATS = {
         Format("wrf", "WRF output", "grid", "tasks.readers.wrf"),
         Format("cf", "gridded output by CF conventions", "grid", "tasks.readers.cf"),
         Format("vfld", "HARP's forecasts at stations (vfld)", "forecasts", "tasks.readers.vfld"),
+        Format("firebench_model", "a model in FireBench's standard file", "forecasts", "tasks.readers.firebench_model"),
         Format("pairs", "table of matched pairs", "pairs", "tasks.readers.pairs"),
         Format("met", "MET's matched pairs (MPR)", "pairs", "tasks.readers.met"),
         Format("verif", "verif's text", "pairs", "tasks.readers.verif"),

@@ -75,6 +75,9 @@ class StationFile(DataFile):
         None, description="A table of stations (station, lat, lon), where the data does not say.", min_length=1
     )
     zone: str | None = Field(None, description="Time zone of times that have none, such as America/Denver.")
+    trusted: Switch = Field(
+        False, description="Of a FireBench file, only variables whose sensor's height was verified."
+    )
 
 
 ClassCode = Annotated[int, Field(ge=0, le=255, strict=True)]

@@ -167,6 +167,7 @@ def write_standard(
     name: str = "Caldor_MTBS",
     version: str = "1.0",
     packed: bool = False,
+    confidence: object = 2,
 ) -> Path:
     """The file.
 
@@ -206,4 +207,5 @@ def write_standard(
             for variable, (unit, values) in variables.items():
                 series = group.create_dataset(variable, data=np.asarray(values, dtype="f8"), **packing)
                 series.attrs.update({"units": unit, "sensor_height": 20.0, "sensor_height_units": "ft"})
+                series.attrs["sensor_height_source_confidence_lvl"] = confidence
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,7 @@ def _matched_forecasts(case: Case, found: FoundFiles, files: Sequence[Path], kin
         files,
         kind,
         cycle=found.cycle,
-        wishes=model_wishes(found.data, case),
+        wishes=replace(model_wishes(found.data, case), around=found.cycle),
         name=found.data.options.get("name"),
         height=found.data.options.get("wind_height"),
     )
@@ -117,6 +118,7 @@ def observed(case: Case, found: FoundFiles, *, elsewhere: pd.DataFrame | None = 
         places=read_places(found.beside[0].path) if found.beside else None,
         around=found.cycle,
         zone=data.options.get("zone"),
+        trusted=bool(data.options.get("trusted")),
     )
     paths = [each.path for each in found.observations]
     return read_stations(paths, case.variables, source=data.source, wishes=wishes, elsewhere=elsewhere)

@@ -165,11 +165,12 @@ def _about(forecasts: StationForecasts, forecast: Forecast) -> dict[str, Any]:
     south, north, west, east = (
         f"{each:.2f}" for name in ("lat", "lon") for each in (places[name].min(), places[name].max())
     )
+    extent = f", latitude {south} to {north}, longitude {west} to {east}" if places["lat"].notna().any() else ""
     known = int(forecast.inside.sum())
     return {
         "source": forecasts.source,
         "files": forecasts.files,
-        "domain": f"{len(places)} stations, latitude {south} to {north}, longitude {west} to {east}",
+        "domain": f"{len(places)} stations{extent}",
         "space": "the model's own values at stations, joined by the station's name",
         "stations": {"of the model": known, "not of the model": len(forecast.inside) - known},
         "broken_files": dict(forecasts.broken),

@@ -139,6 +139,9 @@ class Plan:
         if not same:
             _refuse_what_cannot_be_placed(forecast, observed, rules)
             same = forecast.shape == observed.shape and not (forecast.placed and observed.placed)
+        if not same:
+            names = f"{observed.path.name} ({observed.crs_name()}) and {forecast.path.name} ({forecast.crs_name()})"
+            transformer(observed.crs, forecast.crs, names)
         rings = None
         if polygon is not None:
             if not observed.placed:
@@ -362,6 +365,8 @@ def _areas(plan: Plan, observed: Raster, rows: range, tiles: Sequence[range]) ->
         return [zone_areas(f + e * np.arange(rows.start, rows.stop + 1), a)] * len(tiles)
     column, row = np.array([(each.start + each.stop) / 2 for each in tiles]), (rows.start + rows.stop) / 2
     x, y = a * column + b * row + c, d * column + e * row + f
+    if crs.geodetic_crs is None:  # a local grid: nobody knows how large the earth is there
+        return unknown
     longitude, latitude = Transformer.from_crs(crs, crs.geodetic_crs, always_xy=True).transform(x, y)
     if not np.isfinite(longitude).all():
         return unknown
@@ -407,13 +412,26 @@ def blocks_of(raster: Raster) -> Blocks:
     return Blocks.of(raster, bool(CRS.from_user_input(raster.crs).is_geographic))
 
 
+def transformer(ours: str | None, theirs: str | None, what: str) -> Any:
+    """The way from one projection to another; refused where there is none: a local grid, or another planet."""
+    from pyproj import Transformer
+    from pyproj.exceptions import CRSError, ProjError
+
+    try:
+        return Transformer.from_crs(ours, theirs, always_xy=True)
+    except (CRSError, ProjError) as error:
+        raise MismatchedSample(
+            f"{what}: their projections cannot be brought together: {plain(str(error), 160)}"
+        ) from None
+
+
 def cells_at(plan: Plan, model: Raster, x: Array, y: Array) -> tuple[Array, Array]:
     """Row and column of the model's cell at places of the observation's projection; -1 where there is no place."""
-    from pyproj import CRS, Transformer
+    from pyproj import CRS
 
     ours, theirs = CRS.from_user_input(plan.crs), CRS.from_user_input(plan.model_crs)
     if ours != theirs:
-        x, y = Transformer.from_crs(ours, theirs, always_xy=True).transform(x, y)
+        x, y = transformer(plan.crs, plan.model_crs, model.path.name).transform(x, y)
     if plan.model_blocks is not None:
         return plan.model_blocks.cells_at(model, x, y)
     a, b, c, d, e, f = plan.model_affine
@@ -471,8 +489,6 @@ def _refuse_what_cannot_be_placed(forecast: Raster, observed: Raster, rules: Sev
 
 def _rings(polygon: Path, crs: str) -> tuple[Array, ...]:
     """The outlines of the domain in the raster's projection."""
-    from pyproj import Transformer
-
     try:
         content = json.loads(polygon.read_bytes())
         if content.get("crs") and not LONGITUDE_LATITUDE.search(json.dumps(content["crs"])):
@@ -491,7 +507,7 @@ def _rings(polygon: Path, crs: str) -> tuple[Array, ...]:
         raise BadInput(
             f"{polygon}: expected a GeoJSON polygon in longitude and latitude: {plain(str(error), 120)}"
         ) from None
-    move = Transformer.from_crs("EPSG:4326", crs, always_xy=True)
+    move = transformer("EPSG:4326", crs, f"{polygon.name} (longitude and latitude) and the raster")
     return tuple(np.stack(move.transform(*ring.T), axis=1) for ring in rings)
 
 

@@ -22,7 +22,6 @@ from configs.source import plain
 from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.sums import Array
-from metrics.variables import Variable
 from tasks.readers.formats import Head, StationWishes
 from tasks.readers.hdf import Hdf5, opened
 
@@ -33,6 +32,7 @@ SEVERITY, DAMAGE, STATION = "fire_burn_severity", "building_damage", "station_"
 NO_UNIT = ("", "1", "dimensionless", "none", "class", "classes")
 # FireBench's names of the variables that firecard calls otherwise.
 CALLED = {"air_temperature": "temperature", "fuel_moisture_content_10h": "fuel_moisture"}
+CONFIDENCE = "sensor_height_source_confidence_lvl"
 WIND = ("wind_speed", "wind_direction", "wind_gust")
 
 Standard: TypeAlias = Hdf5
@@ -143,10 +143,15 @@ def recognises(head: Head) -> bool:
 
 def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
     """The reports of a file's stations: station, place, time and a column per variable."""
+    return reports_of(path, wishes)
+
+
+def reports_of(path: Path, wishes: StationWishes, *, places_needed: bool = True) -> pd.DataFrame:
+    """The same; stations without a place only where that is all right."""
     variables, called = wishes.variables, {stored: name for name, stored in wishes.names.items()}
     with opened_standard(path) as file:
         parts = [
-            _reports(file, group, station, variables, CALLED | called, wishes.zone)
+            _reports(file, group, station, wishes, CALLED | called, places_needed)
             for station in (name for name, is_group in file.children(SERIES).items() if is_group)
             for group in _with_time(file, f"{SERIES}/{station}")
         ]
@@ -173,11 +178,11 @@ def _reports(
     file: Standard,
     group: str,
     station: str,
-    variables: Mapping[str, Variable],
+    wishes: StationWishes,
     called: Mapping[str, str],
-    zone: str | None,
+    places_needed: bool,
 ) -> pd.DataFrame:
-    when = _times(file, group, zone)
+    variables, when = wishes.variables, _times(file, group, wishes.zone)
     frame = pd.DataFrame({"station": station.removeprefix(STATION), "time": pd.to_datetime(when, utc=True)})
     frame["time"] = frame["time"].dt.as_unit("ns")
     places = [
@@ -185,9 +190,9 @@ def _reports(
     ]  # an outer group may say it for all of its own
     for name, role in (("position_lat", "lat"), ("position_lon", "lon")):
         holder = next((each for each in places if file.attribute(each, name) is not None), None)
-        if holder is None:
+        if holder is None and places_needed:
             raise BadInput(f"{file.path}: {group}: the attribute `{name}` is missing")
-        frame[role] = float(degrees(file, holder, name, _number(file, holder, name)))
+        frame[role] = np.nan if holder is None else float(degrees(file, holder, name, _number(file, holder, name)))
     frame["elevation"] = _length(file, group, "position_alt", "position_alt_units")
     wind = [f"{group}/{name}" for name in WIND if name in file.children(group)]
     frame["height"] = _length(file, wind[0], "sensor_height", "sensor_height_units") if wind else np.nan
@@ -195,9 +200,9 @@ def _reports(
     frame["network"] = "" if network in (None, "None") else str(network)
     for stored in file.children(group):
         name = called.get(stored, stored)
-        if name not in variables:
-            continue
         place = f"{group}/{stored}"
+        if name not in variables or (wishes.trusted and not _verified(file.attribute(place, CONFIDENCE))):
+            continue
         values = file.values(place)
         if values.shape != when.shape:
             raise BadInput(f"{file.path}: {place} has shape {values.shape}, its `time` {when.shape}")
@@ -209,6 +214,11 @@ def _reports(
         except UnknownUnit as error:
             raise BadInput(f"{file.path}: {place}: {error}") from None
     return frame
+
+
+def _verified(confidence: Any) -> bool:
+    """Whether the height of a sensor was verified: level 2, which FireBench once wrote with its meaning behind it."""
+    return str(confidence).partition(" - ")[0].strip() == "2"
 
 
 def _times(file: Standard, group: str, zone: str | None) -> Array:

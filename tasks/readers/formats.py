@@ -42,7 +42,8 @@ class StationWishes:
 
     `names` are columns or variables of the file by firecard's names. `places` is a table of stations (station, lat,
     lon, and what else is known of them) that stands beside the data. `around` is the cycle: a bulletin's `011200Z` is
-    the first of the month nearest to it. `zone` is the zone of times that have none.
+    the first of the month nearest to it. `zone` is the zone of times that have none. `trusted` asks for sensors whose
+    height was verified, where a format tells.
     """
 
     variables: Mapping[str, Variable] = field(default_factory=lambda: VARIABLES)
@@ -50,6 +51,7 @@ class StationWishes:
     places: pd.DataFrame | None = None
     around: datetime | None = None
     zone: str | None = None
+    trusted: bool = False
 
 
 @dataclass(frozen=True)

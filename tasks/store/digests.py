@@ -80,11 +80,9 @@ def _files(store: Path) -> list[Path]:
     """Every file below a store, in the order of their names."""
     found: list[Path] = []
     for folder, folders, names in os.walk(store):
-        linked = [name for name in folders if (Path(folder) / name).is_symlink()]
+        linked = [name for name in (*folders, *names) if (Path(folder) / name).is_symlink()]
         if linked:
-            raise BadInput(
-                f"{Path(folder) / linked[0]}: is a link to a directory; only stores with all of their own data are read"
-            )
+            raise BadInput(f"{Path(folder) / linked[0]}: is a link; only stores with all of their own data are read")
         found += [Path(folder) / name for name in names]
     return sorted(found, key=lambda each: each.relative_to(store).as_posix())
 

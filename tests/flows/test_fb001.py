@@ -47,7 +47,7 @@ KEYS = {
 
 @pytest.fixture
 def case(tmp_path: Path, firebench_file) -> Path:
-    """The shipped case, unchanged, in a folder with files."""
+    """The shipped case in a folder with files, as yet without stations."""
     lat, lon = np.meshgrid(38.9 - 0.01 * np.arange(12), -120.5 + 0.01 * np.arange(12), indexing="ij")
     observed, model = np.zeros((2, 12, 12), dtype=np.uint8)
     observed[2:8, 2:8], observed[8:10, 2:8] = 4, 2
@@ -59,13 +59,25 @@ def case(tmp_path: Path, firebench_file) -> Path:
     return Path(shutil.copy(SHIPPED, tmp_path / "fb001.yaml"))
 
 
-def test_a_card_by_hand(case, tmp_path, prefect_server):
-    evaluate(case, CYCLE, out=tmp_path / "out")
+WEATHER = "    weather: {path: model.h5, source: firebench_model}\n"
+
+
+@pytest.fixture
+def without_weather(case: Path) -> Path:
+    """The case with a model that has no weather."""
+    assert WEATHER in case.read_text()
+    case.write_text(case.read_text().replace(WEATHER, ""))
+    return case
+
+
+def test_a_card_by_hand(without_weather, tmp_path, prefect_server):
+    evaluate(without_weather, CYCLE, out=tmp_path / "out")
     folders = {letter: tmp_path / "out" / f"FB001-{letter}" / "2021-08-18T00" / "model" for letter in "AB"}
     cards = {letter: json.loads((folder / "card.json").read_bytes()) for letter, folder in folders.items()}
     kpis = {kpi["id"]: kpi for group in cards["A"]["groups"] for kpi in group["kpis"]}
-    assert {name: kpi["value"] for name, kpi in kpis.items()} == pytest.approx(VALUES)
-    assert [group["text"] for group in cards["A"]["groups"]] == ["66.67", f"{SEVERITY:.2f}"]
+    assert {name: kpi["value"] for name, kpi in kpis.items() if name[:2] != "WX"} == pytest.approx(VALUES)
+    assert {kpi["reason"] for name, kpi in kpis.items() if name[:2] == "WX"} == {"not offered by this model"}
+    assert [group["text"] for group in cards["A"]["groups"][:3]] == ["66.67", f"{SEVERITY:.2f}", "n/a"]
     assert cards["A"]["total"]["score"] == pytest.approx((200 / 3 + SEVERITY) / 2, abs=0.005)
     assert cards["B"]["total"]["text"] == "66.67"
     assert not cards["A"]["partial"]
@@ -81,11 +93,12 @@ def test_a_card_by_hand(case, tmp_path, prefect_server):
         bench: {name: pytest.approx(VALUES[bench[6:]]), "Score": pytest.approx(100 * VALUES[bench[6:]])}
         for bench, name in names.items()
     }
+    scheme = result["score_card"].pop("Scheme")
+    for group, kind in (("Building Damage", "BD"), ("Burn Severity", "SV")):
+        assert scheme[group] == {"weight": 1, "benchmarks": {f"FB001_{kind}0{at}": 1 for at in range(1, 7)}}
+    assert scheme["RH W4"] == {"weight": 1, "benchmarks": {"FB001_WX128": 1, "FB001_WX134": 1, "FB001_WX140": 1}}
+    assert len(scheme) == 22
     assert result["score_card"] == {
-        "Scheme": {
-            group: {"weight": 1, "benchmarks": {f"FB001_{kind}0{at}": 1 for at in range(1, 7)}}
-            for group, kind in (("Building Damage", "BD"), ("Burn Severity", "SV"))
-        },
         "Score Building Damage": pytest.approx(200 / 3),
         "Score Burn Severity": pytest.approx(SEVERITY),
         "Score Total": pytest.approx((200 / 3 + SEVERITY) / 2),
@@ -104,7 +117,8 @@ def test_a_card_by_hand(case, tmp_path, prefect_server):
     assert datetime.fromisoformat(result["created_on"]).tzinfo is not None
 
 
-def test_with_all_cells_it_gives_what_firebench_gives(case, tmp_path, prefect_server):
+def test_with_all_cells_it_gives_what_firebench_gives(without_weather, tmp_path, prefect_server):
+    case = without_weather
     case.write_text(case.read_text().replace("domain: union", "domain: all"))
     evaluate(case, CYCLE, schemes=["A"], out=tmp_path / "out")
     result = json.loads((tmp_path / "out" / "FB001-A" / "2021-08-18T00" / "model" / "firebench.json").read_bytes())
@@ -113,7 +127,8 @@ def test_with_all_cells_it_gives_what_firebench_gives(case, tmp_path, prefect_se
     assert found == pytest.approx([0.75, 75, 0.5, 50, 0.5, 50, 90 / 108, 9000 / 108, 90 / 108, 9000 / 108, 0.5, 50])
 
 
-def test_check_reads_it(case):
+def test_check_reads_it(without_weather):
+    case = without_weather
     ran = CliRunner().invoke(app, ["check", str(case)])
     assert ran.exit_code == 0, ran.output
     assert "66 of 144 candidates" in ran.output
@@ -127,17 +142,63 @@ def test_check_says_which_file_is_missing(case, tmp_path):
     assert "no file matches 'Caldor.h5'" in ran.output
 
 
-def test_the_weather_that_is_left_to_the_user_is_right(tmp_path):
-    text = SHIPPED.read_text().replace("  # weather:", "  weather:")
-    head, _, example = text.rpartition("#  WX149:")
-    lines = ["  WX149:", *(line.removeprefix("#") for line in example.splitlines() if line.startswith("#"))]
-    added = head.replace("\nkpis:\n", "\nkpis:\n" + "\n".join(lines) + "\n").replace(
-        "\ngroups:", "\ngroups:\n  W: [WX149]"
-    )
-    path = tmp_path / "fb001.yaml"
-    path.write_text(
-        added.replace("    structures: {path: model", "    weather: {path: wrfout*}\n    structures: {path: model")
-    )
-    start, end = read_case(path).instances["WX149"].window.bounds(CYCLE)
-    assert start == datetime.fromisoformat("2021-08-17T20:20-07:00")
-    assert end == datetime.fromisoformat("2021-09-10T23:34-07:00")
+# The error of each variable at two stations, and the m of its normalisation.
+ERRORS = {
+    "air_temperature": ("degC", 1.0, -3.0, 5),
+    "relative_humidity": ("percent", 5.0, 15.0, 15),
+    "wind_speed": ("m/s", 2.0, -4.0, 5),
+    "wind_direction": ("degree", 30.0, 10.0, 45),
+    "fuel_moisture_content_10h": ("percent", -2.0, -3.0, 5),
+}
+# Every half hour from 2021-08-18T03:00Z to 2021-09-11T07:00Z; the origin of the times is 07:00Z of the day before.
+MINUTES = 20 * 60 + 30 * np.arange(2 * (24 * 24 + 4) + 1)
+
+
+def test_the_whole_case_by_hand(case, tmp_path, firebench_file, prefect_server):
+    places = {"A": (38.8, -120.4), "B": (38.7, -120.2), "C": (38.6, -120.1)}
+    for name, share in (("Caldor.h5", 0.0), ("model.h5", 1.0)):
+        for station, wrong in (("A", 1), ("B", 2), ("C", 1)):
+            truth = 20 + MINUTES / 30 % 7  # a sensor that never moves would be taken for stuck
+            series = {each: (error[0], truth + share * error[wrong]) for each, error in ERRORS.items()}
+            # Nobody knows the height of C: it does not count.
+            made = {station: (*places[station], MINUTES, series)}
+            firebench_file(tmp_path / name, stations=made, packed=True, confidence=0 if station == "C" else 2)
+    evaluate(case, CYCLE, schemes=["A"], out=tmp_path / "out")
+    folder = tmp_path / "out" / "FB001-A" / "2021-08-18T00" / "model"
+    card = json.loads((folder / "card.json").read_bytes())
+    groups = {group["name"]: group for group in card["groups"]}
+    scores = [200 / 3, SEVERITY]
+    for name, (_, one, other, m) in zip(
+        ("Air Temp", "RH", "Wind Speed", "Wind Direction", "FMC 10h"), ERRORS.values(), strict=True
+    ):
+        absolute, signed = (abs(one) + abs(other)) / 2, (one + other) / 2
+        values = [signed] if name == "Wind Direction" else [absolute, absolute, signed]  # MAE, RMSE and bias
+        expected = sum(100 * 2 ** (-abs(each) / m) for each in values) / len(values)
+        for window in range(1, 5):
+            group = groups[f"{name} W{window}"]
+            assert [kpi["value"] for kpi in group["kpis"]] == pytest.approx(values), group["name"]
+            assert group["score"] == pytest.approx(expected, abs=0.005)
+            assert group["kpis"][0]["stations"] == {"used": 2, "total": 2, "dropped": {}}
+            scores.append(expected)
+    # W1 from 03:20Z to 06:34Z, 24 days later: half hours from 03:30Z to 06:30Z.
+    assert groups["RH W1"]["kpis"][0]["n"] == 2 * (2 * (24 * 24 + 3) + 1)
+    assert card["total"]["score"] == pytest.approx(sum(scores) / 22, abs=0.005)
+    assert not card["partial"]
+    result = json.loads((folder / "firebench.json").read_bytes())
+    assert len(result["benchmarks"]) == 64
+    assert result["benchmarks"]["FB001_WX002"] == {
+        "Air temp MAE mean W1 TSO": 2.0,
+        "Score": pytest.approx(100 * 2**-0.4),
+    }
+
+
+def test_the_windows_are_firebenchs():
+    case = read_case(SHIPPED)
+    expected = {
+        "WX002": ("2021-08-17T20:20-07:00", "2021-09-10T23:34-07:00"),
+        "WX020": ("2021-08-19T20:45-07:00", "2021-08-21T21:15-07:00"),
+        "WX038": ("2021-08-26T03:30-06:00", "2021-08-28T21:30-06:00"),
+        "WX056": ("2021-08-28T21:30-06:00", "2021-09-03T00:40-07:00"),
+    }
+    for name, period in expected.items():
+        assert case.instances[name].window.bounds(CYCLE) == tuple(map(datetime.fromisoformat, period))

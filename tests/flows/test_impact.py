@@ -9,7 +9,9 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from flows.cli import app
 from flows.demos.impact import write_demo
 from flows.evaluate import evaluate
 from metrics.errors import FirecardError
@@ -173,6 +175,7 @@ BROKEN = [
     pytest.param(("observed.npy", np.full((40, 40), 6, np.uint8)), "observed.npy: holds nothing", id="no data"),
     pytest.param(("model.csv", "id,destroyed\nz,1\n"), "no common building: 1 predicted, 5 observed", id="buildings"),
     pytest.param(("model.csv", "id\na\n"), "model.csv: no column `damage`", id="no damage"),
+    pytest.param(("model.npy", None), "model.npy: is a directory", id="directory"),
 ]
 
 
@@ -180,10 +183,26 @@ BROKEN = [
 def test_bad_input_writes_nothing(tmp_path, broken, message):
     case = written(tmp_path)
     name, content = broken
-    if isinstance(content, str):
+    if content is None:
+        (tmp_path / name).unlink()
+        (tmp_path / name).mkdir()
+    elif isinstance(content, str):
         (tmp_path / name).write_text(content)
     else:
         np.save(tmp_path / name, content)
     with pytest.raises(FirecardError, match=message):
         evaluate(case, CYCLE, out=tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("card.*"))
+
+
+def test_a_missing_band_is_told_with_exit_code_1(tmp_path):
+    rasterio = pytest.importorskip("rasterio", reason="GeoTIFF needs the extra `raster`")
+    case = written(tmp_path, CASE.replace("path: model.npy", "path: model.tif, band: 2"))
+    profile = {"driver": "GTiff", "count": 1, "height": 40, "width": 40, "dtype": "uint8", "crs": "EPSG:5070"}
+    with rasterio.open(tmp_path / "model.tif", "w", transform=rasterio.Affine(30, 0, 0, 0, -30, 0), **profile) as file:
+        file.write(np.zeros((1, 40, 40), dtype=np.uint8))
+    ran = CliRunner().invoke(app, ["run", str(case), "--out", str(tmp_path / "out")])
+    assert ran.exit_code == 1
+    assert "model.tif: no band 2; it has 1 band" in ran.output
+    assert "Traceback" not in ran.output
     assert not list((tmp_path / "out").rglob("card.*"))

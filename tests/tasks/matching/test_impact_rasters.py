@@ -269,6 +269,37 @@ def test_rasters_that_do_not_overlap(tmp_path):
         match_rasters(model, observed, SeverityRules(), None)
 
 
+LOCAL = 'LOCAL_CS["survey",UNIT["metre",1]]'
+MARS = """GEOGCRS["Mars",DATUM["M",ELLIPSOID["m",3396190,169.9]],CS[ellipsoidal,2],AXIS["lat",north],AXIS["lon",east],
+ANGLEUNIT["degree",0.0174532925199433]]"""
+
+
+@pytest.mark.parametrize("crs", [LOCAL, MARS])
+def test_projections_that_cannot_be_brought_together(tmp_path, crs):
+    observed = netcdf(tmp_path, "o", FIRE, cell=30.0, **ALBERS)
+    model = netcdf(tmp_path, "m", FIRE, west=0.0, north=10.0, cell=1.0, crs=crs)
+    for sides in ((model, observed), (observed, model)):
+        with pytest.raises(FirecardError, match="their projections cannot be brought together") as error:
+            match_rasters(*sides, SeverityRules(), None)
+        assert "o.nc (NAD83 / Conus Albers)" in str(error.value)
+        assert "m.nc (" in str(error.value)
+
+
+def test_two_maps_of_one_local_grid_have_no_area(tmp_path):
+    maps = [netcdf(tmp_path, name, FIRE, west=0.0, north=10.0, cell=1.0, crs=LOCAL) for name in "mo"]
+    matched = match_rasters(*maps, SeverityRules(), None)
+    assert sums(matched).high().tp == 9
+    assert np.isnan(matched.table["hectares"]).all()
+
+
+def test_a_polygon_on_a_local_grid(tmp_path):
+    observed = netcdf(tmp_path, "o", FIRE, west=0.0, north=10.0, cell=1.0, crs=LOCAL)
+    (tmp_path / "p.geojson").write_text('{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}')
+    rules = SeverityRules(domain="polygon", polygon="p.geojson")
+    with pytest.raises(FirecardError, match=r"p\.geojson \(longitude and latitude\) and the raster: their projections"):
+        match_rasters(observed, observed, rules, tmp_path / "p.geojson")
+
+
 @pytest.mark.parametrize("content", ["{", '{"type": "Point", "coordinates": [0, 0]}', '{"type": "Polygon"}', "[]"])
 def test_a_polygon_that_is_none(tmp_path, content):
     observed = netcdf(tmp_path, "o", FIRE, west=0.0, north=10.0, cell=1.0, crs="EPSG:4326")

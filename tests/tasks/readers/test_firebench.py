@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 
+from configs.formats import MODEL, OBSERVED
 from configs.impact import StructureRules
 from metrics.errors import BadInput
 from metrics.variables import VARIABLES, Variable
 from tasks.readers import hdf
 from tasks.readers.buildings import read_buildings
 from tasks.readers.firebench import is_firebench
-from tasks.readers.formats import StationWishes
+from tasks.readers.firebench_model import read_forecasts
+from tasks.readers.formats import StationWishes, recognise
 from tasks.readers.rasters import kind_of, opened_raster
 from tasks.readers.stations import read_stations
 
@@ -245,6 +249,18 @@ def test_times_as_text_and_sensors_below_a_station(tmp_path, firebench_file):
     assert (found.seconds[3:] / 3600).tolist() == [18_856 * 24 + 7, 18_856 * 24 + 8]
 
 
+@pytest.mark.parametrize(
+    ("confidence", "kept"), [(2, True), (1, False), ("2 - verified measurement", True), ("", False)]
+)
+def test_only_sensors_whose_height_was_verified(tmp_path, firebench_file, confidence, kept):
+    one = {"wind_speed": ("m/s", [1.0])}
+    path = firebench_file(tmp_path / "a.h5", stations={"A": (38.9, -120.0, [0], one)})
+    firebench_file(path, stations={"B": (38.8, -120.1, [0], one)}, confidence=confidence)
+    found = read_stations([path], VARIABLES, wishes=StationWishes(trusted=True))
+    assert found.reports["wind_speed"].notna().tolist() == [True, kept]
+    assert read_stations([path], VARIABLES).reports["wind_speed"].notna().all()
+
+
 def said(place: str, key: str, value: object = None):
     """Sets an attribute of a member of a group, or takes it away."""
 
@@ -293,3 +309,24 @@ def test_nothing_that_is_known(tmp_path, firebench_file):
     path = firebench_file(tmp_path / "a.h5", stations={"A": (1.0, 2.0, [0], {"solar_radiation": ("W/m^2", [1.0])})})
     with pytest.raises(BadInput, match="has a variable that is known"):
         read_stations([path], VARIABLES)
+
+
+def test_a_model_at_stations(tmp_path, firebench_file):
+    cycle = datetime(2021, 8, 17, tzinfo=UTC)
+    path = firebench_file(tmp_path / "a.h5", stations={"KTVL": (38.9, -120.0, [0, 60, 120], SERIES)})
+    broken(path, lambda file: said(".", "position_lat")(file["time_series/station_KTVL"]))
+    table = read_forecasts(path, StationWishes(around=cycle))
+    assert table["temperature"].tolist() == pytest.approx([10.0, 20.0, 30.0])
+    assert table["valid_time"].dt.hour.tolist() == [7, 8, 9]
+    assert (table["cycle"] == pd.Timestamp(cycle)).all()
+    assert table["lat"].isna().all()  # it need not say
+    assert table["height"].iloc[0] == pytest.approx(6.096)
+    with pytest.raises(BadInput, match=r"a\.h5: it does not say which cycle it is of: state `cycle:`"):
+        read_forecasts(path, StationWishes())
+
+
+def test_a_file_of_the_standard_is_taken_for_observations(tmp_path, firebench_file):
+    path = firebench_file(tmp_path / "a.h5", stations={"KTVL": (38.9, -120.0, [0, 60, 120], SERIES)})
+    assert recognise(path, (*MODEL, *OBSERVED)).name == "firebench"
+    with pytest.raises(BadInput, match=r"not recognised.*firebench_model"):
+        recognise(path, MODEL)

@@ -151,9 +151,10 @@ def test_a_store_is_read_once_and_then_only_what_changed(tmp_path, reads):
     assert len(reads) == 3
 
 
-def test_a_store_that_leads_elsewhere_is_refused(tmp_path):
-    path = store(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    (path / "other").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadInput, match=r"a\.zarr/other: is a link to a directory"):
+@pytest.mark.parametrize("kind", ["directory", "file"])
+def test_a_store_that_leads_elsewhere_is_refused(tmp_path, kind):
+    path, elsewhere = store(tmp_path), tmp_path / "elsewhere"
+    elsewhere.mkdir() if kind == "directory" else elsewhere.write_bytes(b"secret")
+    (path / "other").symlink_to(elsewhere)
+    with pytest.raises(BadInput, match=r"a\.zarr/other: is a link"):
         digest(path)
