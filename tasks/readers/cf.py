@@ -155,7 +155,9 @@ def of_stations(file: File) -> bool:
     kinds = Coordinates(file).kinds
     places = {file.dims(name) for name, kind in kinds.items() if kind in ("latitude", "longitude")}
     times = {file.dims(name)[:1] for name in file.names if kinds.get(name) == "time" or name.lower() == "time"}
-    return places == {()} or (len(places) == 1 and len(next(iter(places))) == 1 and places <= times)
+    if places == {()}:
+        return not {"y", "x"} & set(kinds.values())
+    return len(places) == 1 and len(next(iter(places))) == 1 and places <= times
 
 
 def find(file: File, wishes: Wishes, known: Sequence[Grid] = ()) -> Found:

@@ -132,14 +132,17 @@ class Samples:
         return int(np.prod(self.shape, dtype=np.int64))
 
     def fit(self, name: str) -> bool:
-        """Does a variable lie along the samples, or along some of their dimensions?"""
-        dims = _spacious(self.file, name)
-        return set(dims) <= set(self.dims) or (self.stations != "" and dims == (self.stations,))
+        """Does a variable lie along the samples, or along some of their dimensions, and is it as long as they are?"""
+        dims = _dims(self.file, name)
+        if self.station_of is not None and [each for each, _ in dims] == [self.stations]:
+            return dims[0][1] > int(self.station_of.max(initial=-1))
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        return len(dict(dims)) == len(dims) and all(size == sizes.get(each, 1) for each, size in dims)
 
     def spread(self, name: str, values: Array) -> Array:
         """A value for every sample, of a variable that fits."""
         dims = [each for each, size in zip(self.file.dims(name), values.shape, strict=False) if size != 1]
-        if dims == [self.stations]:
+        if self.station_of is not None and self.file.dims(name)[: values.ndim] == (self.stations,):
             return np.asarray(values.reshape(-1)[self.station_of])
         squeezed = values.reshape([size for size in values.shape if size != 1])
         ordered = squeezed.transpose(sorted(range(len(dims)), key=lambda axis: self.dims.index(dims[axis])))
@@ -147,12 +150,10 @@ class Samples:
         return np.broadcast_to(ordered.reshape(full), self.shape).reshape(-1)
 
 
-def _spacious(file: File, name: str) -> tuple[str, ...]:
-    """The dimensions along which a variable has more than one place; the length of a text is none of them."""
-    dims, shape = file.dims(name), file.shape(name)
-    if file.of_characters(name):
-        dims, shape = dims[:-1], shape[:-1]
-    return tuple(each for each, size in zip(dims, shape, strict=True) if size != 1)
+def _dims(file: File, name: str) -> list[tuple[str, int]]:
+    """The dimensions of a variable with its length along them; the length of a text is none of them."""
+    dims = list(zip(file.dims(name), file.shape(name), strict=True))
+    return dims[:-1] if file.of_characters(name) else dims
 
 
 @dataclass
@@ -273,10 +274,11 @@ class Reading:
     @cached_property
     def samples(self) -> Samples:
         main = next(iter(self.chosen.values()))
-        dims, shape = self.file.dims(main), self.file.shape(main)
-        if len(dims) > 1:
-            dims, shape = _spacious(self.file, main), tuple(size for size in shape if size != 1)
-        if len(dims) > 2:
+        lengths = _dims(self.file, main)
+        if len(lengths) > 1:
+            lengths = [(each, size) for each, size in lengths if size != 1]
+        dims, shape = tuple(each for each, _ in lengths), tuple(size for _, size in lengths)
+        if len(dims) > 2 or len(set(dims)) < len(dims):
             raise BadInput(f"{self.file.path}: {main} lies along {', '.join(dims)}; reports lie along one or two")
         if int(np.prod(shape, dtype=np.int64)) > MOST:
             raise BadInput(f"{self.file.path}: {main} has more than {MOST:,} reports; split the file by time")
@@ -289,6 +291,8 @@ class Reading:
         if len(dims) != 1:
             return "", None
         for name in self.file.names:
+            if self.file.dims(name) == dims and dims[0] in self._pointed(name):
+                raise BadInput(f"{self.file.path}: {name} relates samples along {dims[0]} to themselves")
             if self.file.text(name, "sample_dimension") == dims[0] and len(self.file.dims(name)) == 1:
                 counts = self._whole(name)
                 if (counts < 0).any() or counts.sum() != shape[0]:
@@ -303,6 +307,9 @@ class Reading:
                     raise BadInput(f"{self.file.path}: {name} points at stations that are not along {stations}")
                 return stations, numbers
         return "", None
+
+    def _pointed(self, name: str) -> set[str]:
+        return {self.file.text(name, each) for each in ("sample_dimension", "instance_dimension")}
 
     def _whole(self, name: str) -> Array:
         values = self.file.values(name)
@@ -405,7 +412,7 @@ class Reading:
         def rank(name: str) -> tuple[bool, int, bool, int]:
             standard, usual = self.file.text(name, "standard_name"), self._usual(what, name)
             by_role = bool(role) and self.file.text(name, "cf_role") == role
-            along = -len(_spacious(self.file, name))
+            along = -sum(size != 1 for _, size in _dims(self.file, name))
             return not by_role, along, standard not in STANDARD[what], 99 if usual is None else usual
 
         def may_be(name: str) -> bool:

@@ -474,6 +474,32 @@ def test_ragged_arrays_that_do_not_add_up(write, layout, name, values, message):
         read(write({**LAYOUTS[layout], name: (dims, np.array(values), facts)}))
 
 
+def test_a_ragged_array_that_points_at_itself(write):
+    itself = {**LAYOUTS["indexed ragged"], "which": (("obs",), np.array([1, 0, 0, 0]), {"instance_dimension": "obs"})}
+    with pytest.raises(BadInput, match=r"obs\.nc: which relates samples along obs to themselves"):
+        read(write(itself))
+
+
+def test_a_variable_that_was_not_written_to_the_end(tmp_path):
+    path = tmp_path / "obs.nc"
+    with netCDF4.Dataset(path, "w") as dataset:
+        dataset.createDimension("time", None)
+        for name, (dims, values, facts) in {**ONE, "T": (("time",), [5.0], {"units": "degC"})}.items():
+            made = dataset.createVariable(name, "f8", dims)
+            made.setncatts(facts)
+            made[:] = values
+    frame = read(path)  # one temperature is not that of all times
+    assert frame["wind_speed"].tolist() == [1.0, 2.0, 3.0]
+    assert "temperature" not in frame
+    assert any("temperature is left out" in each for each in frame.attrs[NOTES].in_words())
+
+
+def test_a_dimension_that_stands_there_twice(write):
+    square = {**ONE, "wspd": (("time", "time"), np.ones((3, 3)), SPEED)}
+    with pytest.raises(BadInput, match=r"obs\.nc: wspd lies along time, time; reports lie along one or two"):
+        read(write(square, form="NETCDF3_CLASSIC"))
+
+
 def test_no_report_at_all(write):
     with pytest.raises(BadInput, match="there is no report in it"):
         read(write({**ONE, "time": (("time",), np.zeros(0), TIME), "wspd": (("time",), np.zeros(0), SPEED)}))
@@ -495,7 +521,15 @@ def test_grids_stay_grids(write):
         "time": (("time",), [0.0, 60.0], TIME),
         "speed": (("time", "cell"), np.ones((2, 3)), SPEED),
     }
-    for variables in (grid, mesh):
+    on_map = {
+        "y": (("y",), [0.0, 1000.0], {"standard_name": "projection_y_coordinate", "units": "m"}),
+        "x": (("x",), [0.0, 1000.0], {"standard_name": "projection_x_coordinate", "units": "m"}),
+        "lat": ((), 40.0, LAT),  # where the map begins
+        "lon": ((), -120.0, LON),
+        "time": (("time",), [0.0, 60.0], TIME),
+        "speed": (("time", "y", "x"), np.ones((2, 2, 2)), SPEED),
+    }
+    for variables in (grid, mesh, on_map):
         path = write(variables)
         assert not reader.recognises(Head.of(path))
         with opened(path) as file:
@@ -581,7 +615,9 @@ def test_damaged_copies_are_read_or_refused(tmp_path, whole, data):
     assert frame is None or len(frame) > 0
 
 
-DIMS = st.sampled_from([(), ("time",), ("station",), ("station", "time"), ("time", "station"), ("obs",), ("one",)])
+DIMS = st.sampled_from(
+    [(), ("time",), ("station",), ("time", "time"), ("station", "time"), ("time", "station"), ("obs",), ("one",)]
+)
 SIZES = {"time": 3, "station": 2, "obs": 4, "one": 1, "length": 8}
 
 
