@@ -37,7 +37,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from configs.paths import place
 from metrics.errors import BadInput, FirecardError, MissingInput
+from tasks.store.digests import is_store, state
+from tasks.store.remote import glance, is_url
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
@@ -73,20 +76,24 @@ class Look:
 
 
 def look(path: Path) -> Look:
-    """The file as it is now; refused where it is absent, empty or no file at all."""
+    """The file as it is now; refused where it is absent, empty or no file at all. Of a Zarr store, all of its files."""
+    if is_url(path):
+        return Look(*glance(path))
     try:
-        state = path.stat()
+        if is_store(path):
+            return Look(*state(path), 0)
+        found = path.stat()
     except FileNotFoundError:
         raise MissingInput(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be looked at ({_reason(error)})") from error
-    if S_ISDIR(state.st_mode):
-        raise BadInput(f"{path}: is a directory, expected a netCDF file")
-    if not S_ISREG(state.st_mode):
+    if S_ISDIR(found.st_mode):
+        raise BadInput(f"{path}: is a directory, expected a netCDF file or a Zarr store")
+    if not S_ISREG(found.st_mode):
         raise BadInput(f"{path}: is a device or a pipe, expected a netCDF file")
-    if not state.st_size:
+    if not found.st_size:
         raise BadInput(f"{path}: is empty, expected a netCDF file")
-    return Look(state.st_size, state.st_mtime_ns, state.st_ino)
+    return Look(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 @contextmanager
@@ -96,7 +103,7 @@ def opened(path: Path | str, *, seen: Look | None = None) -> Iterator["File"]:
     A file that changes while it is read, or since an earlier look (`seen`), is still being written and refused. One
     that is still as `seen` is not examined again.
     """
-    path = Path(path)
+    path = place(path) if isinstance(path, str) else path
     before = look(path)
     if seen is not None and before != seen:
         raise BadInput(f"{path}: {_change(seen, before)} since it was first looked at: it is still being written")
@@ -152,6 +159,10 @@ def _reason(error: Exception) -> str:
 
 def _format(path: Path) -> type["File"]:
     """The reader for what the first bytes say, whatever the name ends in."""
+    if is_store(path):
+        from tasks.readers.zarr_store import StoreFile  # builds on the types below
+
+        return StoreFile
     with path.open("rb") as stream:
         start = stream.read(max(HDF5_PLACES) + len(HDF5))
         if start[:4] in CLASSIC:
