@@ -39,6 +39,7 @@ FORMATS = {
         Format("verif", "verif's text", "pairs", "tasks.readers.verif"),
         Format("stations", "table of station reports", "stations", "tasks.readers.station_table"),
         Format("vobs", "HARP's observations (vobs)", "stations", "tasks.readers.vobs"),
+        Format("station_netcdf", "station reports in NetCDF", "stations", "tasks.readers.station_netcdf"),
         Format("metar", "METAR bulletins", "stations", "tasks.readers.metar"),
         Format("synoptic", "Synoptic Data time series in JSON", "stations", "tasks.readers.synoptic"),
         Format("asos", "ASOS reports of the Iowa Environmental Mesonet", "stations", "tasks.readers.asos"),

@@ -1,6 +1,7 @@
 """Path templates such as `wrf/{cycle:%Y%m%d%H}/wrfout_*`: which files belong to a cycle, and which cycles there are.
 
-Expanded here by hand: `str.format` would follow attributes and build strings of any width.
+Expanded here by hand: `str.format` would follow attributes and build strings of any width. A URL such as
+`https://…/{cycle:%Y%m%d%H}.zarr` is one place for every cycle: it is not searched.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ import glob
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
+from urllib.parse import unquote, urlsplit
 
 from metrics.errors import BadParameter
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 CODES = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "j": 3}  # how many digits each has
 WILD = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)  # what `glob` takes for a pattern; anything else is itself
+
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def _format_of(field: str) -> str:
@@ -41,7 +47,29 @@ def check(template: str) -> None:
 def files(template: str, root: Path, cycle: datetime) -> list[Path]:
     """The files of a cycle, sorted by name; the template is relative to `root`."""
     pattern = PLACEHOLDER.sub(lambda found: cycle.strftime(_format_of(found[1])), template)
+    if URL.match(pattern):
+        return [place(pattern)]
     return sorted(root / name for name in _matching(pattern, root))
+
+
+def place(text: str) -> Path:
+    """A path, or what stands for one where the text is a URL: fsspec's own kind of path (`upath`)."""
+    if not URL.match(text):
+        return Path(text)
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    if "@" in parts.netloc:
+        raise BadParameter(f"{text.partition('://')[0]}://…: a path holds no user or password; set them for fsspec")
+    try:
+        from upath import UPath
+
+        return cast("Path", UPath(text))
+    except (ImportError, ValueError) as error:
+        raise BadParameter(
+            f"{text}: a URL needs the extra `zarr`, and for some protocols a library of their own: "
+            f"pip install 'firecard[zarr]' ({error})"
+        ) from None
 
 
 def _matching(pattern: str, root: Path) -> list[str]:
@@ -51,6 +79,8 @@ def _matching(pattern: str, root: Path) -> list[str]:
 
 def cycles(template: str, root: Path) -> list[datetime]:
     """The cycles that have a file, in order; none where the template does not name a whole day."""
+    if URL.match(template):
+        return []
     codes = re.findall("%(.)", "".join(_format_of(field) for field in PLACEHOLDER.findall(template)))
     if not ({"Y", "y"} & set(codes) and ({"m", "d"} <= set(codes) or "j" in codes)):
         return []

@@ -67,7 +67,10 @@ class StationFile(DataFile):
     """Reports of stations."""
 
     source: StationSource | None = Field(None, description="The format, where it is not recognised.")
-    names: dict[str, str] = Field(default_factory=dict, description="Names in the file: {wind_gust: peak_wind}.")
+    names: dict[str, str] = Field(
+        default_factory=dict,
+        description='Names in the file: {time: when, wind_gust: "peak"}, or "peak [kt]" for a unit.',
+    )
     stations: str | None = Field(
         None, description="A table of stations (station, lat, lon), where the data does not say.", min_length=1
     )

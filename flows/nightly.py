@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.client.orchestration import get_client
+from prefect.context import FlowRunContext, get_run_context
 from pydantic import Field
 
 from configs import paths
@@ -51,9 +53,19 @@ def nightly(
     with told(case_file, "prefect deployment run nightly/nightly"):
         case = read_case(case_file)
         cycle = due_cycle(case, now or datetime.now(UTC), observation_delay, every)
+        _name_run(f"nightly-{case_file.stem}-{cycle:%Y%m%dT%H}")
         watch = _wait_for_files(case, cycle, wait, settle, poll)
     outcomes = evaluate(case_file, cycle, out=out, leave_out=[str(each) for each in watch.growing])
     return ended(outcomes, watch.missing)
+
+
+def _name_run(name: str) -> None:
+    """Call the run by its cycle, which nobody knows before it has begun."""
+    context = get_run_context()
+    assert isinstance(context, FlowRunContext)
+    assert context.flow_run
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(context.flow_run.id, name=name)
 
 
 def due_cycle(case: Case, now: datetime, delay: float, every: float | None = None) -> datetime:

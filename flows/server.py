@@ -113,7 +113,7 @@ class Server:
             self._set(DO_NOT_TRACK=os.environ.get("DO_NOT_TRACK", "1"))
             return self
         try:
-            _make_private(self.home)
+            make_private(self.home)
             self._join_or_start()
         except OSError as error:
             raise ServerFailed(f"the Prefect server cannot use the directory {self.home}: {error}") from error
@@ -307,7 +307,7 @@ def keep_running(
             signal.signal(each, handler)
 
 
-def _make_private(home: Path) -> None:
+def make_private(home: Path) -> None:
     """Makes the directory, for its owner only; one that holds other people's things is not changed but refused."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if home.stat().st_mode & 0o077:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from configs.case import read_case
 from flows.pages import serving
-from flows.server import WORKER_MARK, Server, end_workers, keep_running
+from flows.server import WORKER_MARK, Server, end_workers, keep_running, make_private
 from metrics.errors import ServerFailed
 from tasks.publish import PAGES
 
@@ -80,7 +80,7 @@ def only_schedule(home: Path, case_file: Path) -> Iterator[None]:
 
     A second case on the same server would replace the deployments of the first.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(home)
     with (home / "schedule.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -148,7 +148,7 @@ def up(case_file: Path | None, out: Path, say: Callable[[str], None]) -> None:
             say("Deploying nightly, evaluate and backfill")
             workers.append(deploy(server.url, server.home, case_file, out, private=private))
             say(f"Worker of pool {POOL!r} is up; cards go to {out}; logs are in {server.home}")
-            say(f"Deployments: {server.ui}/deployments")
+            say(f"Deployments: {server.ui}/deployments (on the command line with PREFECT_API_URL={server.url})")
         say("Stop with Ctrl-C")
 
     def watch() -> None:

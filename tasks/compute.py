@@ -28,6 +28,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from metrics.errors import BadParameter, ComputeFailed
 from tasks.store.digests import code_digest
+from tasks.store.remote import is_url
 
 Progress: TypeAlias = Callable[[int, int], None]
 Outcome: TypeAlias = tuple[int, Any]  # the number of an item, and its result or error
@@ -291,6 +292,8 @@ def _packages() -> dict[str, str]:
 
 def _sizes(item: Path | _HasPath) -> dict[str, int]:
     """The item's file with its size here; nothing where it has gone, which the item's own error tells best."""
+    if is_url(_path(item)):
+        return {}
     path = _path(item).absolute()
     try:
         return {str(path): _size(path)}

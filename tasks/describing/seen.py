@@ -83,7 +83,10 @@ def _grid(paths: tuple[Path, ...], format: Format, _around: datetime | None) -> 
     wind = files.orientation
     first, places = files.grids[0], len(files.grids)
     moving = f" in {places} places (a nest that moves)" if places > 1 else ""
-    facts = [f"grid: {first.kind} {'×'.join(map(str, first.shape))}{moving}, {_domain(files)}"]
+    facts = [
+        f"stored as {files.container}",
+        f"grid: {first.kind} {'×'.join(map(str, first.shape))}{moving}, {_domain(files)}",
+    ]
     if wind:
         facts.append(f"winds: {wind.relative_to}-relative ({wind.known_from})")
     cycle = files.reference_time
@@ -123,21 +126,21 @@ def _stations(paths: tuple[Path, ...], format: Format, around: datetime | None) 
     reasons = quality.judged(reports, VARIABLES)
     stations = reports.groupby("station", sort=True).first()
     placed = "lat" in reports and reports["lat"].between(-90, 90).any()
-    facts = [f"{len(stations):,} stations, {len(reports):,} reports"]
+    facts = [f"{_count(len(stations), 'station')}, {_count(len(reports), 'report')}"]
     if placed:
+        there = stations[quality.positions(stations.reset_index(), ()) == quality.GOOD]
+        nowhere = len(stations) - len(there)
         sides = [
-            f"{stations[name].min():.4g} to {stations[name].max():.4g} °{sign}"
-            for name, sign in (("lat", "N"), ("lon", "E"))
+            f"{there[name].min():.4g} to {there[name].max():.4g} °{sign}" for name, sign in (("lat", "N"), ("lon", "E"))
         ]
-        nowhere = int((quality.positions(stations.reset_index(), ()) == quality.NO_POSITION).sum())
-        facts.append(", ".join(sides) + (f"; {nowhere} without a position" if nowhere else ""))
+        facts.append(", ".join(sides) + (f"; {_count(nowhere, 'station')} without a position" if nowhere else ""))
     else:
         facts.append(
             "no positions: a table of stations (station, lat, lon) must stand beside it, `stations:` in the case"
         )
     heights = tuple(sorted(stations["height"].dropna().unique())) if "height" in stations else ()
     if heights:
-        facts.append(f"wind sensors at {_some([f'{each:g} m' for each in heights])}")
+        facts.append(f"wind sensors at {_some([f'{each:.3g} m' for each in heights])}")
     networks = sorted(set(stations["network"].dropna()) - {""}) if "network" in stations else []
     if networks:
         facts.append(f"networks: {_some(networks)}")
@@ -228,6 +231,10 @@ def _times(values: pd.Series, paths: Sequence[Path]) -> tuple[datetime, ...]:
 
 def _moments(times: Any) -> list[datetime]:
     return list(pd.DatetimeIndex(times).tz_localize("UTC").to_pydatetime())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _some(names: Sequence[object]) -> str:

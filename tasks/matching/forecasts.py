@@ -69,6 +69,9 @@ def read_model(
         row = table[twice].iloc[0]
         when = f"{row['valid_time']:%Y-%m-%dT%H:%MZ}"
         raise BadInput(f"{where}: station {row['station']!r} at {when}: this forecast stands there twice")
+    lost = next((each for each in wishes.names if each not in table), None)
+    if lost is not None:
+        raise BadInput(f"{where}: nothing in it is called {wishes.names[lost]!r}, as the case says of {lost}")
     # The card holds no path of a machine.
     broken = {path.name: str(error).replace(str(path), path.name) for path, error in errors.items()}
     if height is None and "height" in table:

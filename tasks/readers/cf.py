@@ -138,9 +138,26 @@ class Placed:
 
 
 def recognises(file: File) -> bool:
-    """Whether a file has coordinates on the earth or on a map."""
+    """Whether a file has coordinates on the earth or on a map, and is not one of stations."""
+    if of_stations(file):
+        return False
     kinds = set(Coordinates(file).kinds.values())
     return kinds >= {"latitude", "longitude"} or kinds >= {"y", "x"}
+
+
+def of_stations(file: File) -> bool:
+    """Whether a file says that it holds stations, or has places without a grid: one only, or one a report."""
+    said = {file.text(None, key).lower() for key in ("featureType", "CF:featureType", "cdm_data_type")}
+    if said & {"timeseries", "point", "station"} or any(
+        file.text(name, "cf_role") == "timeseries_id" for name in file.names
+    ):
+        return True
+    kinds = Coordinates(file).kinds
+    places = {file.dims(name) for name, kind in kinds.items() if kind in ("latitude", "longitude")}
+    times = {file.dims(name)[:1] for name in file.names if kinds.get(name) == "time" or name.lower() == "time"}
+    if places == {()}:
+        return not {"y", "x"} & set(kinds.values())
+    return len(places) == 1 and len(next(iter(places))) == 1 and places <= times
 
 
 def find(file: File, wishes: Wishes, known: Sequence[Grid] = ()) -> Found:
@@ -277,6 +294,8 @@ def _placed(coordinates: Coordinates, variable: str, name: str, wishes: Wishes) 
         if height is not None and abs(height - wanted) > 0.05:
             raise BadInput(f"{file.path}: {name} is at {height:g} m, but the case says `wind_height` {wanted:g} m")
         height = wanted
+    if height is None and variable == "wind_gust":
+        height = wishes.wind_height
     if height is not None and name not in wishes.names.values() and height > SPELLINGS[variable].highest:
         raise BadInput(f"{file.path}: {name} is at {height:g} m, too high to be {variable}")
     stored = Stored(
@@ -298,6 +317,8 @@ def _statistic(file: File, variable: str, name: str) -> str:
     for method in ("maximum", "minimum", "mean", "sum"):
         if method in methods:
             return f"{method} ({methods})"
+    if "point" in methods.split():
+        return "instantaneous"
     return STATISTICS.get(name, "not said" if variable == "wind_gust" else "instantaneous")
 
 

@@ -121,7 +121,7 @@ def read_damage(path: Path) -> dict[str, pd.Series]:
             raise BadInput(f"{path}: expected one group of /{POINTS} with `{DAMAGE}`, found {shown}")
         group = f"{POINTS}/{found[0]}"
         refuse_unit(file, f"{group}/{DAMAGE}")
-        damage = file.texts(f"{group}/{DAMAGE}")
+        damage = file.texts(f"{group}/{DAMAGE}").ravel().tolist()
         if not damage:
             raise BadInput(f"{path}: {group}/{DAMAGE} is empty, expected buildings")
         columns = {"damage": pd.Series(damage, dtype=object)}
@@ -227,7 +227,7 @@ def _times(file: Standard, group: str, zone: str | None) -> Array:
     origin, unit = file.text(place, "time_origin"), file.text(place, "time_units")
     try:
         if not origin:
-            return np.array([_moment(each, zone) for each in file.texts(place)], dtype="datetime64[s]")
+            return np.array([_moment(each, zone) for each in file.texts(place).ravel()], dtype="datetime64[s]")
         seconds = convert(file.values(place), unit, "s")
         if np.ndim(seconds) != 1 or not np.isfinite(seconds).all():
             raise ValueError("expected one finite number a report")

@@ -26,6 +26,7 @@ from configs.formats import FORMATS, Format, Holds
 from configs.source import plain
 from metrics.errors import BadInput, FirecardError, MissingInput
 from metrics.variables import VARIABLES, Variable
+from tasks.store.digests import is_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,7 @@ class Head:
     def of(cls, path: Path) -> Head:
         """A glance; refused where there is nothing to look at."""
         try:
-            if path.is_dir():
+            if is_store(path) or path.is_dir():
                 return cls(path, b"", folder=True)
             with path.open("rb") as file:
                 start = file.read(GLANCE)
@@ -149,7 +150,7 @@ def candidates(head: Head, holds: Collection[Holds]) -> list[Format]:
 def _recognised(head: Head, format: Format) -> bool:  # noqa: A002
     if format.holds != "grid":
         return bool(reader(format).recognises(head))
-    if not (head.netcdf or head.folder or head.start.startswith(b"GRIB")):
+    if not (head.netcdf or (head.folder and is_store(head.path)) or head.start.startswith(b"GRIB")):
         return False
     with head.opened() as file:
         return bool(reader(format).recognises(file))

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from configs.paths import place
 from configs.units import convert
 from metrics.circular import components
 from metrics.errors import BadInput, FirecardError, MismatchedSample, MissingInput, UnknownUnit
@@ -277,7 +278,7 @@ def describe(
     offered: list[Found] = []
     files: list[GridFile] = []
     broken: dict[Path, FirecardError] = {}
-    for path in map(Path, paths):
+    for path in (place(each) if isinstance(each, str) else each for each in paths):
         try:
             with opened(path) as file:
                 chosen = source or _recognised(file)

@@ -7,7 +7,8 @@ number may have zeros in front of it or not; where it stands there twice, the fi
 surface stations and are not read.
 
 The times stand in the name: `vfld<MODEL>YYYYMMDDHHLL` (the cycle and the lead in hours, two or three digits) and
-`vobsYYYYMMDDHH`. Units are those of the format: m/s, degrees, K, %.
+`vobsYYYYMMDDHH`. Both are UTC. Units are those of the format: m/s, degrees, K, %; a parameter that the case names for a
+variable that the format does not know is taken in the unit that the case gives that variable.
 """
 
 from __future__ import annotations

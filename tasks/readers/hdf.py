@@ -37,7 +37,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from configs.paths import place
 from metrics.errors import BadInput, FirecardError, MissingInput
+from tasks.store.digests import is_store, state
+from tasks.store.remote import glance, is_url
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
@@ -53,7 +56,6 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 HDF5_PLACES = (0, 512, 1024, 2048)  # bytes that a user may have put before it
 CLASSIC = {b"CDF\x01": 1, b"CDF\x02": 2, b"CDF\x05": 5}
 OTHERS = {
-    b"GRIB": "a GRIB file",
     b"\x1f\x8b": "compressed with gzip; unpack it first",
     b"BZh": "compressed with bzip2; unpack it first",
     b"\xfd7zXZ": "compressed with xz; unpack it first",
@@ -74,20 +76,24 @@ class Look:
 
 
 def look(path: Path) -> Look:
-    """The file as it is now; refused where it is absent, empty or no file at all."""
+    """The file as it is now; refused where it is absent, empty or no file at all. Of a Zarr store, all of its files."""
+    if is_url(path):
+        return Look(*glance(path))
     try:
-        state = path.stat()
+        if is_store(path):
+            return Look(*state(path), 0)
+        found = path.stat()
     except FileNotFoundError:
         raise MissingInput(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be looked at ({_reason(error)})") from error
-    if S_ISDIR(state.st_mode):
-        raise BadInput(f"{path}: is a directory, expected a netCDF file")
-    if not S_ISREG(state.st_mode):
+    if S_ISDIR(found.st_mode):
+        raise BadInput(f"{path}: is a directory, expected a netCDF file or a Zarr store")
+    if not S_ISREG(found.st_mode):
         raise BadInput(f"{path}: is a device or a pipe, expected a netCDF file")
-    if not state.st_size:
+    if not found.st_size:
         raise BadInput(f"{path}: is empty, expected a netCDF file")
-    return Look(state.st_size, state.st_mtime_ns, state.st_ino)
+    return Look(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def opened(path: Path | str, *, seen: Look | None = None) -> Iterator["File"]:
     A file that changes while it is read, or since an earlier look (`seen`), is still being written and refused. One
     that is still as `seen` is not examined again.
     """
-    path = Path(path)
+    path = place(path) if isinstance(path, str) else path
     before = look(path)
     if seen is not None and before != seen:
         raise BadInput(f"{path}: {_change(seen, before)} since it was first looked at: it is still being written")
@@ -153,6 +159,10 @@ def _reason(error: Exception) -> str:
 
 def _format(path: Path) -> type["File"]:
     """The reader for what the first bytes say, whatever the name ends in."""
+    if is_store(path):
+        from tasks.readers.zarr_store import StoreFile  # builds on the types below
+
+        return StoreFile
     with path.open("rb") as stream:
         start = stream.read(max(HDF5_PLACES) + len(HDF5))
         if start[:4] in CLASSIC:
@@ -160,8 +170,12 @@ def _format(path: Path) -> type["File"]:
         if any(start[place : place + len(HDF5)] == HDF5 for place in HDF5_PLACES):
             _refuse_writer(stream)
             return Hdf5
+    if start.startswith(b"GRIB"):
+        from tasks.readers.grib import Grib  # builds on the types below
+
+        return Grib
     seen = next((what for magic, what in OTHERS.items() if start.startswith(magic)), f"starts with {start[:8]!r}")
-    raise BadInput(f"{path}: not a netCDF file ({seen}); expected netCDF-3 or netCDF-4/HDF5")
+    raise BadInput(f"{path}: not a netCDF file ({seen}); expected netCDF-3, netCDF-4/HDF5 or GRIB")
 
 
 def _refuse_writer(stream: IO[bytes]) -> None:
@@ -240,7 +254,7 @@ class File(ABC):
     def read(self, name: str, *index: Index) -> Array:
         """Values as stored, by the index of the first dimensions."""
         shape, kind = self.shape(name), self._type(name)
-        if kind.kind not in "iufSU":
+        if kind.kind not in "iufSU" and not self._is_text(name):
             raise BadInput(f"{self.path}: {name} holds neither numbers nor characters")
         wanted = [
             len(range(*each.indices(n))) for each, n in zip(index, shape, strict=False) if isinstance(each, slice)
@@ -250,6 +264,29 @@ class File(ABC):
             raise BadInput(f"{self.path}: {name} claims {size} bytes for one piece of shape {shape}: it is damaged")
         with LOCK, explained(self.path, name):
             return self._read(name, (*index, *(slice(None),) * (len(shape) - len(index))))
+
+    def _is_text(self, name: str) -> bool:
+        """Does a variable hold strings, each as long as it likes?"""
+        return False
+
+    def is_text(self, name: str) -> bool:
+        """Does a variable hold characters or strings?"""
+        return self._type(name).kind in "SU" or self._is_text(name)
+
+    def of_characters(self, name: str) -> bool:
+        """Does a variable hold single characters, its last dimension being the length of a text?"""
+        return bool(self._type(name) == "S1") and bool(self.shape(name))
+
+    def texts(self, name: str) -> Array:
+        """Text, without blanks around it: of characters along the last dimension, or of strings."""
+        raw = self.read(name)
+        if raw.dtype.kind in "iuf":
+            raise BadInput(f"{self.path}: {name} holds numbers, expected characters")
+        if self.of_characters(name):
+            joined = [b"".join(each) for each in raw.reshape(-1, raw.shape[-1]).tolist()] if raw.size else []
+            raw = np.array(joined, dtype=object).reshape(raw.shape[:-1] if raw.size else -1)
+        plain = [_shown(each).split("\0")[0].strip() for each in raw.ravel().tolist()]
+        return np.array(plain, dtype=object).reshape(raw.shape)
 
     def values(self, name: str, *index: Index) -> Floats:
         """Values in the variable's unit as float64, missing as NaN."""
@@ -415,21 +452,6 @@ class Hdf5(File):
             held = {each: self._object(f"{place}/{each}") for each in names}
             return {each: isinstance(found, h5py.Group) for each, found in held.items() if found is not None}
 
-    def texts(self, name: str) -> list[str]:
-        """The values of a variable that holds text."""
-        with LOCK, explained(self.path, name):
-            dataset = self._dataset(name)
-            kind = h5py.check_string_dtype(dataset.dtype)
-            if kind is None:
-                raise BadInput(f"{self.path}: {name} holds {dataset.dtype}, expected text")
-            if dataset.size * dataset.dtype.itemsize > LARGEST:
-                raise BadInput(f"{self.path}: {name} claims shape {dataset.shape}: it is damaged")
-            if kind.length is None and not self._heap_is_sound:
-                _walk_heaps(self.path)
-                self._heap_is_sound = True
-            self._unpackable(dataset)
-            return [_shown(each).rstrip("\0") for each in np.ravel(dataset[()]).tolist()]
-
     def _unpackable(self, dataset: Any) -> None:
         """Refuse what is packed in a way that is not to be had here; Zstandard and its like come with an extra."""
         made = dataset.id.get_create_plist()
@@ -527,11 +549,17 @@ class Hdf5(File):
         attribute.read(held)
         return _plain(held)
 
+    def _is_text(self, name: str) -> bool:
+        return h5py.check_string_dtype(self._type(name)) is not None
+
     def _read(self, name: str, index: tuple[Index, ...]) -> Array:
         dataset = self._dataset(name)
         if name not in self._looked_at:
             self._unpackable(dataset)
             self._looked_at.add(name)
+        if dataset.dtype.kind == "O" and not self._heap_is_sound:
+            _walk_heaps(self.path)  # as before text attributes
+            self._heap_is_sound = True
         return np.asarray(dataset[index])
 
 

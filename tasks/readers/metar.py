@@ -38,7 +38,7 @@ UNITS = {"KT": "kt", "KTS": "kt", "MPS": "m/s", "KMH": "km/h"}
 SPEED = r"P?\d{2,3}"
 WIND = re.compile(rf"(\d{{3}}|VRB|///)({SPEED}|//)(?:G({SPEED}|//))?({'|'.join(UNITS)})")
 LIKE_WIND = re.compile(r"\S{0,9}[\d/]\S{0,9}(?:KT|MPS|KMH)\S{0,9}|(?:\d{3}|VRB|///)(?:\d\d\d?|//)(?:G\S{0,9})?")
-AIR = re.compile(r"(?:M?\d\d|//|XX|MM)/(?:M?\d\d|//|XX|MM)?")
+AIR = re.compile(r"(?:M?\d\d|-\d\d?|//|XX|MM)/(?:M?\d\d|-\d\d?|//|XX|MM)?")
 TENTHS = re.compile(r"T[01]\d{3}(?:[01]\d{3})?")
 # The Z may be left out where what follows leaves no doubt: a heading has a place and a time, too.
 START = re.compile(
@@ -58,6 +58,7 @@ ELSEWHERE = re.compile(r"RMKS?|TEMPO|BECMG|INTER|NOSIG|FCST|PROB\d\d|FM\d{4}")  
 PERIOD = re.compile(r"\d{4}/\d{4}")  # what a TAF has where a METAR has its wind
 IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)(\d\d)(\d\d)(?:\d\d|\d{4}|\d{6})?(?!\d)")
 
+SHOWN = 40  # characters of examples
 REPORTS = "METAR and SPECI reports"
 VARIABLE, CALM, GUSTS = "winds of variable direction (VRB)", "calm winds", "winds with gusts"
 IN_METRES, IN_KILOMETRES = "winds in m/s", "winds in km/h"
@@ -98,15 +99,16 @@ class Wind:
 
 @dataclass(slots=True)
 class Tally:
-    """What was met in a file, with the first of each that is worth showing."""
+    """What was met in a file, with one or a few short examples of what is worth showing."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
+    examples: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, what: str, example: str = "") -> None:
         self.counts[what] += 1
-        if example:
-            self.examples.setdefault(what, plain(example, 60))
+        shown = self.examples.get(what, ())
+        if example and (not shown or sum(map(len, shown)) + len(example) <= SHOWN) and example not in shown:
+            self.examples[what] = (*shown, plain(example, 60))
 
     def notes(self) -> Notes:
         return Notes({what: self.counts[what] for what in ORDER if self.counts[what]}, dict(self.examples))

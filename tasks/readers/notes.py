@@ -11,15 +11,15 @@ NOTES = "notes"
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """How many there were of what, with an example where there is one, and plain sentences. Notes of two files add.
+    """How many there were of what, with examples where there are some, and plain sentences. Notes of two files add.
 
-    >>> one = Notes({"reports": 2, "groups that cannot be read": 1}, {"groups that cannot be read": "28/KT"})
+    >>> one = Notes({"reports": 2, "groups that cannot be read": 2}, {"groups that cannot be read": ("28/KT", "?")})
     >>> (one + Notes({"reports": 1200})).in_words()
-    ('1,202 reports', "1 groups that cannot be read (such as '28/KT')")
+    ('1,202 reports', "2 groups that cannot be read (such as '28/KT', '?')")
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
-    examples: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()
 
     def __add__(self, other: Notes) -> Notes:
@@ -36,4 +36,4 @@ class Notes:
         return (*counted, *self.sentences)
 
     def _example(self, what: str) -> str:
-        return f" (such as {self.examples[what]!r})" if what in self.examples else ""
+        return f" (such as {', '.join(map(repr, self.examples[what]))})" if what in self.examples else ""

@@ -31,6 +31,7 @@ from configs.source import plain
 from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.sums import Array
+from metrics.variables import Variable
 from tasks.readers.formats import Head, StationWishes
 from tasks.readers.reports import measured
 from tasks.readers.tables import FIRST, LAST, in_zone, without_zone
@@ -88,6 +89,18 @@ class Station:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What a station reported: its times as written, and for each variable the sensor's values and their unit."""
+
+    station: Station
+    written: list[Any]
+    facts: Mapping[str, Any]
+    values: Mapping[str, Array]
+    units: Mapping[str, str]
+    chosen: Mapping[str, str]
+
+
 def recognises(head: Head) -> bool:
     """An object with a list of stations, or the service's answer that there is none."""
     text = head.text.lstrip()
@@ -99,23 +112,42 @@ def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
     content = _content(path)
     stations = _stations(content, path)
     sensors = {name: NAMES[name] for name in NAMES if name in wishes.variables} | _wished(wishes, path)
-    parts = [_of_station(each, sensors, wishes) for each in stations]
-    parts = [each for each in parts if len(each)]
-    if not parts:
+    series = [each for each in (_of_station(each, sensors) for each in stations) if each.written]
+    if not series:
         raise BadInput(f"{path}: none of its {len(stations)} stations has a report")
-    frame = pd.concat(parts, ignore_index=True)
-    for name in (each for each in wishes.names if each not in frame):
-        there = sorted({each for station in stations for each in station.observations})
+    there = {name for each in series for name in each.values}
+    for name in (each for each in wishes.names if each not in there):
+        found = sorted({each for station in stations for each in station.observations})
         raise BadInput(
             f"{path}: no station has {plain(repr(sensors[name]), 80)}, which `names:` gives for {name}"
-            f" (found: {plain(', '.join(there), 200)})"
+            f" (found: {plain(', '.join(found), 200)})"
         )
-    if not any(name in frame for name in sensors):
+    if not there:
         raise BadInput(
             f"{path}: there is no variable in it; expected sensors such as wind_speed_set_1"
             f" (known: {', '.join(sorted(set(sensors.values())))})"
         )
+    counts = [len(each.written) for each in series]
+    facts = pd.DataFrame([{"station": each.station.name, **each.facts} for each in series])
+    frame = facts.loc[np.repeat(facts.index, counts)].reset_index(drop=True)
+    frame["time"] = _times(series, wishes.zone)
+    for name in (each for each in sensors if each in there):
+        frame[name] = _kept(series, name, wishes.variables[name])
     return frame.assign(variable_direction=False)
+
+
+def _kept(series: list[Series], name: str, variable: Variable) -> Array:
+    """A variable of all stations in the unit that is kept, unit by unit."""
+    raw = np.concatenate([each.values.get(name, np.full(len(each.written), np.nan)) for each in series])
+    units = np.array([each.units.get(name, "") for each in series], dtype=object)
+    counts = [len(each.written) for each in series]
+    kept = np.full(len(raw), np.nan)
+    for unit in dict.fromkeys(each.units[name] for each in series if name in each.units):
+        first = next(each for each in series if each.units.get(name) == unit)
+        those = np.repeat(units == unit, counts)
+        where, sensor = first.station.where, first.chosen[name]
+        kept[those] = measured(pd.Series(raw[those]), unit, variable, where, sensor)
+    return kept
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -174,7 +206,7 @@ def _wished(wishes: StationWishes, path: Path) -> dict[str, str]:
     return dict(wishes.names)
 
 
-def _of_station(station: Station, sensors: Mapping[str, str], wishes: StationWishes) -> pd.DataFrame:
+def _of_station(station: Station, sensors: Mapping[str, str]) -> Series:
     """The reports of one entry."""
     observed = station.observations
     if any(map(LATEST.fullmatch, observed)):
@@ -182,27 +214,28 @@ def _of_station(station: Station, sensors: Mapping[str, str], wishes: StationWis
     written = observed.get("date_time", [])
     if not isinstance(written, list):
         raise station.refuse(f"date_time is no list but {_shown(written)}")
-    if not written:
-        if any(SENSOR.fullmatch(each) for each in observed):
-            raise station.refuse("there is no date_time beside its values")
-        return pd.DataFrame()
-    frame = pd.DataFrame({"time": _times(written, station, wishes.zone)})
-    frame["station"] = station.name
-    frame["lat"], frame["lon"] = (_number(station, key) for key in ("LATITUDE", "LONGITUDE"))
-    frame["elevation"] = _length(station, _number(station, "ELEVATION"), "elevation", "ft")
-    network = station.entry.get("MNET_SHORTNAME") or station.entry.get("MNET_ID") or ""
-    frame["network"] = NETWORKS.get(str(network), str(network))
-    frame["height"] = np.nan
+    if not written and any(SENSOR.fullmatch(each) for each in observed):
+        raise station.refuse("there is no date_time beside its values")
+    network = str(station.entry.get("MNET_SHORTNAME") or station.entry.get("MNET_ID") or "")
+    facts = {
+        "lat": _number(station, "LATITUDE"),
+        "lon": _number(station, "LONGITUDE"),
+        "elevation": _length(station, _number(station, "ELEVATION"), "elevation", "ft"),
+        "network": NETWORKS.get(network, network),
+        "height": np.nan,
+    }
+    found: dict[str, Array] = {}
+    chosen: dict[str, str] = {}
     for name, called in sensors.items():
         values = {each: _values(station, each, len(written)) for each in _sensors(observed, called)}
-        chosen = next((each for each, those in values.items() if not np.isnan(those).all()), next(iter(values), None))
-        if chosen is None:
-            continue
-        unit = _unit(station, chosen)
-        frame[name] = measured(pd.Series(values[chosen]), unit, wishes.variables[name], station.where, chosen)
-        if name == "wind_speed":
-            frame["height"] = _height(station, chosen)
-    return frame
+        if values:
+            chosen[name] = next(
+                (each for each, those in values.items() if not np.isnan(those).all()), next(iter(values))
+            )
+            found[name] = values[chosen[name]]
+    if "wind_speed" in chosen:
+        facts["height"] = _height(station, chosen["wind_speed"])
+    return Series(station, written, facts, found, {name: _unit(station, each) for name, each in chosen.items()}, chosen)
 
 
 def _sensors(observed: Mapping[str, Any], called: str) -> list[str]:
@@ -216,18 +249,19 @@ def _sensors(observed: Mapping[str, Any], called: str) -> list[str]:
 def _values(station: Station, sensor: str, count: int) -> Array:
     """What a sensor measured; missing where nothing is, or where a flag of quality control is raised."""
     values = _list(station, sensor, station.observations[sensor], count)
+    simple = set(map(type, values)) <= {int, float, type(None)}
     try:
-        measured_values = np.array([np.nan if each is None else _float(each) for each in values])
+        found = np.array(values if simple else [_float(each) for each in values], dtype=float)
     except (TypeError, ValueError, OverflowError):
         number, wrong = next((number, each) for number, each in enumerate(values) if not _is_number(each))
         raise station.refuse(f"{sensor}[{number}]: expected a number or null, got {_shown(wrong)}") from None
-    if np.isinf(measured_values).any():
-        raise station.refuse(f"{sensor}[{int(np.isinf(measured_values).argmax())}]: expected a finite number")
+    if np.isinf(found).any():
+        raise station.refuse(f"{sensor}[{int(np.isinf(found).argmax())}]: expected a finite number")
     flags = station.mapping("QC").get(sensor)
     if flags is not None:
         raised = [bool(each) for each in _list(station, f"QC of {sensor}", flags, count)]
-        measured_values[raised] = np.nan
-    return measured_values
+        found[raised] = np.nan
+    return found
 
 
 def _list(station: Station, name: str, values: Any, count: int) -> list[Any]:
@@ -242,12 +276,12 @@ def _float(value: Any) -> float:
     """A number, also one that is written as text; nothing is missing, true is no number."""
     if isinstance(value, bool):
         raise TypeError
-    return np.nan if value == "" else float(value)
+    return np.nan if value is None or value == "" else float(value)
 
 
 def _is_number(value: Any) -> bool:
     try:
-        return value is None or isinstance(_float(value), float)
+        return isinstance(_float(value), float)
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -255,9 +289,9 @@ def _is_number(value: Any) -> bool:
 def _number(station: Station, key: str) -> float:
     """A number of the station itself; missing where there is none."""
     value = station.entry.get(key)
-    if not _is_number(value) or (value is not None and np.isinf(_float(value))):
+    if not _is_number(value) or np.isinf(_float(value)):
         raise station.refuse(f"{key}: expected a number, got {_shown(value)}")
-    return np.nan if value is None else _float(value)
+    return _float(value)
 
 
 def _unit(station: Station, sensor: str) -> str:
@@ -293,16 +327,22 @@ def _height(station: Station, sensor: str) -> float:
     return np.nan
 
 
-def _times(written: list[Any], station: Station, zone: str | None) -> pd.Series:
-    """UTC; every time has a zone of its own, or all are those of the case's."""
-    text = pd.Series([each if isinstance(each, str) else "" for each in written], dtype=object).str.strip()
+def _times(series: list[Series], zone: str | None) -> pd.Series:
+    """UTC; every time has a zone of its own, or is one of the case's."""
+    written = [time for each in series for time in each.written]
+    ends = np.cumsum([len(each.written) for each in series])
+    # Stations report at the same times: each is read once.
+    code, unique = pd.factorize(np.array([each if isinstance(each, str) else "" for each in written], dtype=object))
+    text = pd.Series(unique, dtype=object).str.strip()
     parsed = pd.to_datetime(text.where(text.str.match(r"\d{4}-")), utc=True, errors="coerce", format="ISO8601")
-    bare = without_zone(text)
+    parsed, bare = (each.iloc[code].reset_index(drop=True) for each in (parsed, without_zone(text)))
 
     def refuse(wrong: Any, expected: str) -> None:
         if np.any(wrong):
-            number = int(np.argmax(wrong))
-            raise station.refuse(f"date_time[{number}]: got {_shown(written[number])}; {expected}")
+            place = int(np.argmax(wrong))
+            which = int(np.searchsorted(ends, place, side="right"))
+            number = place - int(ends[which]) + len(series[which].written)
+            raise series[which].station.refuse(f"date_time[{number}]: got {_shown(written[place])}; {expected}")
 
     refuse(parsed.isna(), "expected a time such as 2021-08-18T04:00:00Z")
     refuse(~parsed.between(FIRST, LAST), "expected a time between 1900 and 2200")

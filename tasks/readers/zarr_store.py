@@ -1,23 +1,25 @@
-"""Zarr stores (a directory, format 2 or 3) through xarray, with the manners of `hdf.File`: names, attributes, slabs.
+"""Zarr stores (format 2 or 3, a folder or a URL) through xarray, as variables like those of any other file.
 
 Only the pieces that a slab touches are read. Codecs are checked before anything is unpacked: numcodecs knows one that
-unpickles, which would run whatever a stranger put there.
+unpickles, which would run whatever a stranger put there. A piece that was never written is missing: Zarr itself would
+give its fill value, which may be a plain 0.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metrics.errors import BadInput
-from tasks.readers.hdf import LARGEST, Array, File, Floats, Index, Look, explained, unpacked
+from tasks.readers.hdf import LARGEST, Array, File, Floats, Index, Look, explained, opened, unpacked
 from tasks.store.digests import is_store
+from tasks.store.remote import consolidated, descriptions, exists, is_url, layouts
 
 # Packing that gives numbers back and does nothing else.
 CODECS = {
@@ -28,28 +30,41 @@ CODECS = {
 
 
 @contextmanager
-def opened_store(path: Path) -> Iterator[StoreFile]:
+def opened_store(path: Path) -> Iterator[File]:
     """The store, open for reading."""
     if not is_store(path):
         raise BadInput(f"{path}: is a directory, expected a file or a Zarr store")
-    _refuse_strange_codecs(path)
-    with explained(path):
-        file = StoreFile(path)
-    try:
+    with opened(path) as file:
         yield file
-    finally:
-        file.close()
 
 
 class StoreFile(File):
     """The variables of a store's first group."""
 
-    def __init__(self, path: Path) -> None:
-        import xarray as xr
+    def __init__(self, path: Path, state: Look, *, known: bool = False) -> None:
+        super().__init__(path, state, known=known)
+        _refuse_strange_codecs(path)
+        self._layouts = layouts(path)
+        try:
+            import xarray as xr
+            import zarr  # noqa: F401  (xarray would say less)
+        except ImportError as error:
+            raise BadInput(f"{path}: a Zarr store needs the extra `zarr`: pip install 'firecard[zarr]'") from error
+        # In a folder, metadata gathered in one file may be old; what lies beside the arrays is what the digest covers.
+        gathered = is_url(path) and consolidated(path) is not None
+        self._data = xr.open_dataset(
+            str(path),
+            engine="zarr",
+            consolidated=gathered,
+            decode_cf=False,
+            chunks=None,
+            cache=False,
+        )
 
-        super().__init__(path, Look(0, 0, 0), known=True)
-        # Metadata that were gathered in one file may be old; the folders are what the digest covers.
-        self._data = xr.open_dataset(path, engine="zarr", consolidated=False, decode_cf=False, chunks=None, cache=False)
+    @property
+    def container(self) -> str:  # type: ignore[override]
+        """The format."""
+        return f"Zarr {next((each.version for each in self._layouts.values()), 3)}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,7 +83,12 @@ class StoreFile(File):
 
     def attributes(self, name: str | None = None) -> Mapping[str, Any]:
         held = self._data.attrs if name is None else self._variable(name).attrs
-        return {str(key): _attribute(value) for key, value in held.items()}
+        found = {str(key): _attribute(value) for key, value in held.items()}
+        layout = self._layouts.get(name or "")
+        # Format 2 has no other place for the code that means missing; 0 stands there where nobody named one.
+        if layout and layout.version == 2 and found.get("_FillValue") == 0:
+            del found["_FillValue"]
+        return found
 
     def attribute(self, name: str | None, key: str) -> Any:
         return self.attributes(name).get(key)
@@ -91,7 +111,30 @@ class StoreFile(File):
         if size > LARGEST:
             raise BadInput(f"{self.path}: {name} claims {size} bytes for one piece of shape {variable.shape}")
         with explained(self.path, name):
-            return np.asarray(piece.values)
+            return self._without_unwritten(name, index, np.array(piece.values))
+
+    def _without_unwritten(self, name: str, index: tuple[Index, ...], values: Array) -> Array:
+        """The values, NaN in pieces that were never written."""
+        layout = self._layouts.get(name)
+        if layout is None or not layout.shape or _is_missing(layout.fill, self.attribute(name, "_FillValue")):
+            return values
+        spans = [
+            range(*each.indices(length)) if isinstance(each, slice) else range(each % length, each % length + 1)
+            for each, length in zip((*index, *(slice(None),) * len(layout.shape)), layout.shape, strict=False)
+        ]
+        touched = [sorted({place // piece for place in span}) for span, piece in zip(spans, layout.pieces, strict=True)]
+        absent = [place for place in product(*touched) if not exists(self.path, f"{name}/{layout.key(place)}")]
+        if not absent:
+            return values
+        values = values.astype(np.float64)
+        whole = values.reshape([len(span) for span in spans])
+        for place in absent:
+            inside = [
+                [at for at, each in enumerate(span) if each // piece == number]
+                for span, piece, number in zip(spans, layout.pieces, place, strict=True)
+            ]
+            whole[np.ix_(*inside)] = np.nan
+        return whole.reshape(values.shape)
 
     def _read(self, name: str, index: tuple[Index, ...]) -> Array:
         return self.read(name, *index)
@@ -121,20 +164,31 @@ def _attribute(value: Any) -> Any:
     return str(value)
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_missing(fill: Any, code: Any) -> bool:
+    """Whether what stands for an unwritten piece means missing anyhow."""
+    if not _is_number(fill):
+        return False
+    return math.isnan(float(fill)) or (_is_number(code) and float(code) == float(fill))
+
+
 def _refuse_strange_codecs(path: Path) -> None:
     """Look into the description of every array of the first group, before a library acts on one."""
-    described = [each for name in ("zarr.json", ".zarray") for each in (path / name, *path.glob(f"*/{name}"))]
-    for each in described:
-        if not each.is_file():
-            continue
+    for name, described in descriptions(path).items():
         try:
-            content = json.loads(each.read_bytes())
-            found = list(_codecs(content))
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise BadInput(f"{each}: cannot be read as the description of a Zarr array: {error}") from None
-        strange = [name for name in found if name.removeprefix("numcodecs.") not in CODECS]
+            found = list(_codecs(described))
+        except (TypeError, AttributeError, RecursionError) as error:
+            raise BadInput(f"{path}: {name} is not described as a Zarr array: {error}") from None
+        strange = [each for each in found if each.removeprefix("numcodecs.") not in CODECS]
         if strange:
-            raise BadInput(f"{each}: is packed with {strange[0][:40]!r}, which firecard does not unpack")
+            raise BadInput(f"{path}: {name} is packed with {strange[0][:40]!r}, which firecard does not unpack")
 
 
 def _codecs(content: Mapping[str, Any]) -> Iterator[str]:

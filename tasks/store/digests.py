@@ -1,6 +1,7 @@
 """Digests of files, remembered as long as a file looks the same.
 
-A store that is a directory (Zarr) is one input: its digest covers the names and the digests of all of its files.
+A store that is a directory (Zarr) is one input: its digest covers the names and the digests of all of its files. One
+at a URL is known by their checksums or times, see `remote`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from metrics.errors import BadInput, MissingInput
+from tasks.store.remote import glance, is_url, url_digest
 
 STORE = (".zgroup", ".zarray", ".zmetadata", "zarr.json")  # what a Zarr store has in its first folder
 
@@ -30,6 +32,9 @@ class InputFile:
 
 def input_file(path: Path, root: Path) -> InputFile:
     """The file with its digest; its name is relative to the case, so that a record holds no path of a machine."""
+    if is_url(path):
+        sha256, bytes_ = url_digest(path)
+        return InputFile(path, path.name, sha256, bytes_)
     try:
         name = str(path.relative_to(root))
     except ValueError:
@@ -38,8 +43,8 @@ def input_file(path: Path, root: Path) -> InputFile:
 
 
 def is_store(path: Path) -> bool:
-    """A directory that is read as one file."""
-    return path.is_dir() and any((path / name).is_file() for name in STORE)
+    """A directory that is read as one file, or a URL."""
+    return is_url(path) or (path.is_dir() and any((path / name).is_file() for name in STORE))
 
 
 def size(path: Path) -> int:
@@ -48,7 +53,12 @@ def size(path: Path) -> int:
 
 
 def state(path: Path) -> tuple[int, int]:
-    """Bytes, and when it was last written to; of a store all bytes and the latest."""
+    """Bytes, and when it was last written to; of a store all bytes and the latest.
+
+    At a URL the second is no time, but changes as one would.
+    """
+    if is_url(path):
+        return glance(path)[:2]
     looks = [each.stat() for each in (_files(path) if is_store(path) else [path])]
     return sum(each.st_size for each in looks), max(each.st_mtime_ns for each in looks)
 
@@ -58,6 +68,8 @@ def digest(path: Path) -> str:
 
     A file is read again only if size, time or inode changed.
     """
+    if is_url(path):
+        return url_digest(path)[0]
     try:
         if path.is_dir():
             if not is_store(path):

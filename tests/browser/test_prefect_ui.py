@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from flows.demo import CYCLE, write_demo
 from flows.evaluate import evaluate
+from flows.pages import serving
 
 
 def _newest(key: str) -> str:
@@ -18,10 +23,18 @@ def _newest(key: str) -> str:
     return str(max(found, key=lambda each: each.created).id)
 
 
-def test_the_artifact_shows_its_table_and_pictures(chromium: str, prefect_server: str, tmp_path: Path):
+@pytest.fixture
+def published(prefect_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a card whose artifacts are there and whose page is served, as `firecard up` does."""
+    with serving(tmp_path, tmp_path) as pages:
+        monkeypatch.setenv("FIRECARD_PAGES", pages)
+        evaluate(write_demo(tmp_path), CYCLE, models=["hrrr"], schemes=["A"], out=tmp_path)
+        yield tmp_path / "DEMO-A" / "2026-11-17T00" / "hrrr"
+
+
+def test_the_artifact_shows_its_table_and_pictures(chromium: str, prefect_server: str, published: Path):
     from playwright.sync_api import sync_playwright
 
-    evaluate(write_demo(tmp_path), CYCLE, models=["hrrr"], schemes=["A"], out=tmp_path)
     said: list[str] = []
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -35,8 +48,16 @@ def test_the_artifact_shows_its_table_and_pictures(chromium: str, prefect_server
             page.wait_for_timeout(1500)
             page.screenshot(path=Path(shot) / "prefect-ui.png")
         widths = page.locator("img[src^='data:']").evaluate_all("images => images.map(image => image.naturalWidth)")
+        # From the artifact to the page, as a reader goes.
+        page.goto(f"{prefect_server.removesuffix('/api')}/artifacts/artifact/{_newest('page-demo-a-hrrr')}")
+        link = page.locator("a:has-text('card.html')")
+        link.evaluate("link => link.target = '_self'")
+        link.click()
+        page.wait_for_selector("#total", timeout=60_000)
+        total = page.inner_text("#total")
         browser.close()
-    assert widths
+    assert len(widths) == 2  # bars and map
     assert all(width > 0 for width in widths)
+    assert total == json.loads((published / "card.json").read_bytes())["total"]["text"]
     # The UI asks for what this machine cannot reach (fonts, news); that is Prefect's, not the card's.
     assert [each for each in said if "net::ERR" not in each and "Failed to load resource" not in each] == []

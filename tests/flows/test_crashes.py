@@ -91,6 +91,14 @@ def finished(flow_run: Any, worker: Worker) -> Any:
         return run
 
 
+def state_of(flow_run: Any, but: tuple[str, ...]) -> str:
+    """The state of a run once it is none of these."""
+    with client() as asked:
+        while (name := asked.read_flow_run(flow_run).state.name) in but:
+            time.sleep(0.2)
+        return str(name)
+
+
 def follower(flow_run: Any) -> Any:
     """The run that takes the place of this one, once there is one."""
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterIdempotencyKey
@@ -143,13 +151,17 @@ def test_a_killed_run_is_taken_up_again_and_its_deployment_is_not_blocked(
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory for a server that the test may kill; it looks for leases that ran out every second, not every 15."""
+    """A directory for a server that the test may kill; it looks for leases and slots every second."""
     for name in ("PREFECT_API_URL", "PREFECT_HOME"):
         monkeypatch.delenv(name, raising=False)
     environment = servers._environment
 
     def impatient(home: Path, port: int) -> dict[str, str]:
-        return {**environment(home, port), "PREFECT_SERVER_SERVICES_REPOSSESSOR_LOOP_SECONDS": "1"}
+        return {
+            **environment(home, port),
+            "PREFECT_SERVER_SERVICES_REPOSSESSOR_LOOP_SECONDS": "1",
+            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "1",
+        }
 
     monkeypatch.setattr(servers, "_environment", impatient)
     monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "1")
@@ -163,13 +175,15 @@ def test_the_night_after_everything_was_killed(
 ):
     out = tmp_path / "out"
     with Server(own_home) as server:
-        deploy(server.wait().url, own_home, night, out)
+        killed = deploy(server.wait().url, own_home, night, out)
         run = started()
         stopped(run, publishing, out)
+        twin = started()
+        assert state_of(twin, but=("Scheduled", "Pending")) == "AwaitingConcurrencySlot"
         for mark in (WORKER_MARK, servers.MARK):  # as when the power fails
             for process in [each for each in psutil.process_iter() if servers._is_marked(each, own_home, mark)]:
                 process.kill()
-        server.leave()
+        killed.process.wait()
     for path in out.rglob("card.json"):
         json.loads(path.read_bytes())  # there whole, or not there
 
@@ -188,6 +202,7 @@ def test_the_night_after_everything_was_killed(
         worker = deploy(server.url, own_home, night, out)
         try:
             assert finished(follower(run), worker).state.name == "Completed"
+            assert finished(twin, worker).state.name == "Completed"
             assert slots_taken() == 0
             listening = [
                 each.laddr.ip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
 from flows.evaluate import evaluate
@@ -130,6 +132,31 @@ def test_deleting_a_stage_is_harmless(hand_case: HandCase, tmp_path: Path):
         path.unlink()
     evaluate(case, CYCLE, out=out)
     assert card(out, "strong") == before
+
+
+@pytest.mark.parametrize(
+    ("place", "once"),
+    [
+        pytest.param("tasks.find.input_file", OSError(5, "Input/output error"), id="a disk"),
+        pytest.param("tasks.publish.create_table_artifact", httpx.ConnectError("refused"), id="the server"),
+    ],
+)
+def test_what_goes_wrong_once_on_the_way_out_or_in_is_tried_again(
+    hand_case: HandCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, once: Exception
+):
+    module, _, name = place.rpartition(".")
+    real, calls = getattr(importlib.import_module(module), name), []
+
+    def flaky(*arguments: object, **options: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise once
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(place, flaky)
+    (outcome,) = evaluate(hand_case(), CYCLE, models=["strong"], schemes=["A"], out=tmp_path / "out")
+    assert outcome.problem == ""
+    assert len(calls) > 1
 
 
 def test_one_bad_model_leaves_the_others_whole(hand_case: HandCase, tmp_path: Path):

@@ -118,6 +118,7 @@ def test_nightly_goes_on_without_what_never_comes(nights_case: Path, tmp_path: P
     state = nightly(nights_case, out=tmp_path / "out", now=MORNING, wait=0.0005, settle=0, poll=0.5, return_state=True)
     assert (state.name, state.type.value) == ("Partial", "COMPLETED")
     assert state.message == "partial or failed: strong; without strong (weather)"
+    assert run_name(state.state_details.flow_run_id) == "nightly-hand-20261119T00"
     good, bad = state.result()
     assert good.cards[0].total == 100.0
     assert "strong" in bad.problem
@@ -213,6 +214,13 @@ def test_a_run_that_fails_as_a_whole_says_so_in_an_artifact(nights_case: Path, t
     problem = newest("problem-hand").data
     assert "hand.yaml:1" in problem.replace("\\", "")
     assert "--param first=2026-11-17T00:00Z --param last=2026-11-17T00:00Z --param every=24" in problem
+
+
+def run_name(flow_run: Any) -> str:
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:
+        return str(client.read_flow_run(flow_run).name)
 
 
 def newest(key: str) -> Any:

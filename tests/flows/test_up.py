@@ -77,7 +77,9 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     yield user
     for process in user.started:
         process.kill()
-        process.communicate()
+        process.wait()
+        if process.stderr:
+            process.stderr.close()
     servers._reap(user.home)
 
 

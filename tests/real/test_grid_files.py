@@ -159,10 +159,36 @@ def test_ndfd_lies_on_a_lambert_map_without_coordinates(shared_data, raw):
     assert found["wind_direction"].item() == pytest.approx(direction, abs=1e-9)
 
 
-def test_grib_is_refused_by_name(shared_data):
+def test_arome_arctic_in_grib(shared_data):
+    eccodes = pytest.importorskip("eccodes")
     path = shared_data / "cf_grid" / "arome_arctic_2018071000+003.grib1"
-    with pytest.raises(BadInput, match="a GRIB file"):
-        describe([path])
+    files = describe([path])
+    assert (files.container, files.grid.kind, files.grid.shape) == ("GRIB1", "curvilinear", (100, 100))
+    np.testing.assert_array_equal(files.times, np.array(["2018-07-10T03"], "datetime64[ns]"))
+    assert files.reference_time == np.datetime64("2018-07-10T00")
+    assert (files.orientation.relative_to, files.offer("wind_speed").height) == ("grid", 10)
+    raw = {}
+    with path.open("rb") as stream:
+        while (message := eccodes.codes_grib_new_from_file(stream)) is not None:
+            key = tuple(eccodes.codes_get(message, name) for name in ("shortName", "typeOfLevel", "level"))
+            raw[key] = eccodes.codes_get_values(message).reshape(100, 100)
+            raw["longitude"] = eccodes.codes_get_array(message, "longitudes").reshape(100, 100)
+            eccodes.codes_release(message)
+    places = [(0, 0), (99, 99), (50, 20)]
+    found = sample_all(files, ["wind_speed", "wind_direction", "temperature"], at(*places, shape=(100, 100)))
+    for number, place in enumerate(places):
+        u, v = (raw[name, "heightAboveGround", 10][place] for name in "uv")
+        # A cone that touches the earth at 77.5° north, seen along 25° west.
+        turn = math.sin(math.radians(77.5)) * ((raw["longitude"][place] + 25 + 180) % 360 - 180)
+        assert found["wind_speed"][0, number] == pytest.approx(math.hypot(u, v), rel=1e-9)
+        expected = (from_degrees(u, v) + turn) % 360
+        assert (found["wind_direction"][0, number] - expected + 180) % 360 - 180 == pytest.approx(0, abs=1e-4)
+        kelvin = raw["t", "heightAboveGround", 2][place]
+        assert found["temperature"][0, number] == pytest.approx(kelvin - 273.15, abs=1e-9)
+        ground = raw["z", "heightAboveGround", 0][place] / 9.80665
+        assert files.surfaces[0].terrain.reshape(100, 100)[place] == pytest.approx(ground, rel=1e-9)
+    assert max(abs(((raw["longitude"][place] + 25 + 180) % 360) - 180) for place in places) > 10
+    assert list(shared_data.glob("cf_grid/*.idx")) == []
 
 
 def test_the_published_answer_for_hkna(shared_data):

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from configs.formats import OBSERVED
+from configs.formats import MODEL, OBSERVED
 from metrics.errors import BadInput
 from metrics.variables import VARIABLES
 from tasks.matching.quality import GOOD, judged
-from tasks.readers.formats import recognise
+from tasks.readers.formats import Head, candidates, recognise
 from tasks.readers.stations import read_stations
 
 KNOT = 1852 / 3600
@@ -119,3 +119,16 @@ def test_a_list_of_windninja_says_the_path_that_reads_its_files(shared_data):
     assert pattern in str(refused.value)
     listed = [each for each in path.read_text().split("\n")[1:] if each]
     assert sorted(each.name for each in folder.glob(pattern)) == sorted(listed)
+
+
+def test_no_two_formats_claim_one_file(shared_data):
+    known = {
+        "asos_19930312.csv": "asos",
+        "station_data_20160116.txt": "ncss",
+        "missoula_valley_stations_4.csv": "windninja",
+    }
+    known |= {path.name: "windninja" for name in NINJA for path in (shared_data / "stations").glob(f"{name}-*.csv")}
+    assert len(known) == 3 + 4
+    for name, expected in known.items():
+        found = candidates(Head.of(shared_data / "stations" / name), (*MODEL, *OBSERVED))
+        assert [each.name for each in found] == [expected], name

@@ -62,8 +62,8 @@ def reports(tmp_path):
     return write
 
 
-def match(paths, obs, *, needed=("temperature",), window=WINDOW, rules=None, **options):
-    model = read_model(paths, FORMATS["vfld"], cycle=CYCLE, wishes=StationWishes(), **options)
+def match(paths, obs, *, needed=("temperature",), window=WINDOW, rules=None, names=None, **options):
+    model = read_model(paths, FORMATS["vfld"], cycle=CYCLE, wishes=StationWishes(names=names or {}), **options)
     return match_forecasts(
         model,
         read_stations([obs], VARIABLES, elsewhere=model.places),
@@ -179,6 +179,16 @@ def test_what_is_not_offered(vfld, reports):
     assert match(paths, obs, needed=("temperature", "wind_speed")).offered == ("wind_speed",)
     with pytest.raises(BadInput, match="there is no temperature nor wind_gust in it; it offers wind_speed"):
         match(paths, obs, needed=("temperature", "wind_gust"))
+
+
+def test_a_name_of_the_case_that_no_file_has(vfld, reports):
+    row = ("1", 60, 10, 5, 90, 283.15)
+    paths = [vfld(0, [row[:5]], parameters=("FF", "DD")), vfld(1, [row], parameters=("FF", "DD", "TTP1"))]
+    obs = reports(*(("00001", h, 4, 100, 10) for h in range(2)))
+    found = match(paths, obs, names={"temperature": "TTP1"}, window=Window(hours=2.0))
+    assert outcome(found, "temperature", "00001") == ["no forecast", "pair"]
+    with pytest.raises(BadInput, match="nothing in it is called 'TTP9', as the case says of temperature"):
+        match(paths, obs, names={"temperature": "TTP9"}, needed=("wind_speed",))
 
 
 def test_several_cycles_and_models(vfld, reports):

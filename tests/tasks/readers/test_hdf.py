@@ -135,6 +135,38 @@ def test_hdf5_without_dimensions_and_text_of_any_length(tmp_path):
         np.testing.assert_array_equal(file.values("speed", 1), [3, 4, 5])
 
 
+TEXTS = ["KAAA", "Zürich", ""]
+
+
+@pytest.mark.parametrize("way", ["characters", "characters, classic", "strings", "text of one length"])
+def test_texts(tmp_path, way):
+    path = tmp_path / "a.nc"
+    encoded = [each.encode() for each in TEXTS]
+    if way == "text of one length":
+        with h5py.File(path, "w") as file:
+            file["name"] = np.array(encoded, "S10")
+            file["number"] = np.arange(3)
+    else:
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC" if "classic" in way else "NETCDF4") as dataset:
+            for dim, size in (("station", 3), ("length", 10)):
+                dataset.createDimension(dim, size)
+            if way == "strings":
+                dataset.createVariable("name", str, ("station",))[:] = np.array(TEXTS, object)
+            else:
+                letters = np.frombuffer(b"".join(each.ljust(10) for each in encoded), "S1").reshape(3, 10)
+                dataset.createVariable("name", "S1", ("station", "length"))[:] = letters
+            dataset.createVariable("number", "i4", ("station",))[:] = np.arange(3)
+    with opened(path) as file:
+        assert file.texts("name").tolist() == TEXTS
+        assert file.is_text("name")
+        assert file.of_characters("name") == way.startswith("characters")
+        assert not file.is_text("number")
+        with pytest.raises(BadInput, match="number holds numbers, expected characters"):
+            file.texts("number")
+        with pytest.raises(BadInput, match="name holds characters, expected numbers"):
+            file.values("name")
+
+
 PACKED = [
     pytest.param(
         [0, 10, -99], "i2", {"scale_factor": 0.5, "add_offset": 2.0, "_FillValue": -99}, [2, 7, None], id="fill"
@@ -163,7 +195,7 @@ def test_unpacked(raw, kind, attributes, expected):
 CONTENTS = [
     pytest.param(b"", "is empty", id="empty"),
     pytest.param(b"station,lat,lon\n", "not a netCDF file", id="text"),
-    pytest.param(b"GRIB\x00\x00\x00\x02", "a GRIB file", id="GRIB"),
+    pytest.param(b"GRIB\x00\x00\x00\x02", "ends early", id="GRIB"),
     pytest.param(b"\x1f\x8b\x08\x00", "gzip", id="gzip"),
     pytest.param(b"<!DOCTYPE html>", "web page", id="the error page of a download"),
     pytest.param(b"CDF\x01", "ends within its header", id="classic, cut after its first bytes"),
@@ -215,12 +247,15 @@ def test_a_heap_on_which_hdf5_would_stay_for_ever(tmp_path):
     with h5py.File(path, "w") as file:
         file["speed"] = np.arange(4.0)
         file["speed"].attrs["units"] = "m s-1"
+        file["name"] = ["a", "b"]
     content = bytearray(path.read_bytes())
     first = content.index(b"GCOL") + 16  # the head of the first object: number, references, length
     content[first : first + 16] = bytes(16)  # free space that takes none
     path.write_bytes(content)
     with opened(path) as file, pytest.raises(BadInput, match=r"speed: .* heap of text is damaged"):
         file.text("speed", "units")
+    with opened(path) as file, pytest.raises(BadInput, match=r"name: .* heap of text is damaged"):
+        file.texts("name")
 
 
 def test_a_claim_to_be_too_large(tmp_path):

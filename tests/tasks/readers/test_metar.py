@@ -154,6 +154,8 @@ TEMPERATURES = [
     ("21/20", 21, 20),
     ("M05/M10", -5, -10),
     ("00/M00", 0, 0),
+    ("23/-1", 23, -1),
+    ("-05/-10", -5, -10),
     ("14/", 14, None),
     ("14///", 14, None),
     ("/////", None, None),
@@ -229,7 +231,14 @@ def test_nil_is_no_report(read, text):
 def test_what_is_no_metar_is_counted_with_an_example(read, text):
     frame = read(f"KZZZ 011155Z 27008KT=\n{text}=")
     assert counted(frame) == {metar.REPORTS: 1, metar.OTHER: 1}
-    assert frame.attrs[NOTES].examples[metar.OTHER][:40] == text[:40]
+    assert frame.attrs[NOTES].examples[metar.OTHER][0][:40] == text[:40]
+
+
+def test_some_groups_that_cannot_be_read_are_shown(read):
+    text = "".join(f"KAAA 011155Z {group}=\n" for group in ("/////KT", "280KT", "/////KT", "27008"))
+    assert (
+        "4 wind groups that cannot be read (such as '/////KT', '280KT', '27008')" in read(text).attrs[NOTES].in_words()
+    )
 
 
 def test_reports_without_an_end_are_counted_only_where_others_have_one(read):

@@ -203,6 +203,24 @@ def test_times_without_a_zone_need_that_of_the_case(read):
             read(content, zone="America/Denver")
 
 
+def test_a_wrong_time_is_named_with_its_station(read):
+    content = changed(**observed(date_time=TIMES))
+    other = copy.deepcopy(KSLC)
+    other["STID"], other["OBSERVATIONS"]["date_time"] = "B", [TIMES[0], "noon"]
+    content["STATION"] += [other, copy.deepcopy(KSLC)]
+    with pytest.raises(BadInput, match=r"STATION\[1\] \(B\): date_time\[1\]: got 'noon'"):
+        read(content)
+
+
+def test_units_may_differ_from_station_to_station(read):
+    other = {**copy.deepcopy(KSLC), "STID": "B", "UNITS": {"wind_speed": "m/s", "air_temp": "Celsius"}}
+    found = read({**FILE, "STATION": [KSLC, other, {**KSLC, "STID": "C"}]})
+    assert found["station"].tolist() == ["KSLC", "KSLC", "B", "B", "C", "C"]
+    speeds, degrees = found["wind_speed"].tolist(), found["temperature"].tolist()
+    assert speeds[::2] == pytest.approx([10 * MPH, 10, 10 * MPH])
+    assert degrees == pytest.approx([10, 0, 50, 32, 10, 0], abs=1e-9)
+
+
 def test_stations_without_reports_and_in_several_parts(read, tmp_path):
     content = copy.deepcopy(FILE)
     later = copy.deepcopy(KSLC)
