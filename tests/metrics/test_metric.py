@@ -11,7 +11,7 @@ from metrics import circular, confusion, continuous, exceedance, extraction, sev
 from metrics.kpis.catalogue import METRICS
 
 FAMILIES = (continuous, circular, exceedance, confusion, severity, survival, extraction)
-SEVERITY_STEPS = ("class_matrix", "collapsed", "dice_of", "zone_areas", "no_event", "event_only")
+SEVERITY_STEPS = ("class_matrix", "collapsed", "dice_of", "zone_areas", "cell_areas", "no_event", "event_only")
 SURVIVAL_STEPS = ("pair_counts", "outcome", "penalised", "decrease", "violates", "repaired", "calibration")
 EXTRACTION_STEPS = ("classify", "codes", "extraction_counts", "macro", "overall", "check_fields", "check_overall")
 # Public, but steps towards a metric rather than a number of their own.
