@@ -466,6 +466,14 @@ def _on_earth(
     }
 
 
+def _earth(key: Callable[[str], Any]) -> dict[str, Any]:
+    """The shape of the earth in the words of CF."""
+    if key("earthIsOblate"):
+        axes = (float(key(f"earth{each}AxisInMetres") or 0) for each in ("Major", "Minor"))
+        return dict(zip(("semi_major_axis", "semi_minor_axis"), axes, strict=True))
+    return {"earth_radius": float(key("radius") or 6_371_229)}
+
+
 def _map(kind: str, key: Callable[[str], Any]) -> dict[str, Any]:
     """The attributes of a CF grid mapping; none where the map has no name in CF."""
     import pyproj
@@ -477,6 +485,7 @@ def _map(kind: str, key: Callable[[str], Any]) -> dict[str, Any]:
             "grid_mapping_name": "rotated_latitude_longitude",
             "grid_north_pole_latitude": -float(key("latitudeOfSouthernPoleInDegrees")),
             "grid_north_pole_longitude": (float(key("longitudeOfSouthernPoleInDegrees")) + 360) % 360 - 180,
+            **_earth(key),
         }
     text = key("projString")
     try:
