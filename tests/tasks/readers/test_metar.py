@@ -244,6 +244,7 @@ def test_some_groups_that_cannot_be_read_are_shown(read):
 def test_reports_without_an_end_are_counted_only_where_others_have_one(read):
     assert metar.NO_END not in counted(read("KAAA 011155Z 27008KT\nKBBB 011155Z 27008KT\n"))
     assert counted(read("KAAA 011155Z 27008KT=\nKBBB 011155Z 27008KT 9999 2"))[metar.NO_END] == 1
+    assert counted(read("METAR KAAA 011155Z 27008KT METAR KBBB 011155Z 27008KT="))[metar.NO_END] == 1
 
 
 @pytest.mark.parametrize("cut", ["2", "27", "2700", "27008", "27008K", "27008G", "27008G1", "VRB0", "2700/KT"])
