@@ -357,7 +357,10 @@ def test_without_the_library(read, monkeypatch):
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
-        ("KAAA 011155Z 27008KT=".encode("utf-16"), "zero bytes, as UTF-16 has"),
+        (
+            "KAAA 011155Z 27008KT=".encode("utf-16"),
+            "is no text in ASCII or UTF-8 .a zero byte., expected METAR reports",
+        ),
         (b"hello\n", "there is no METAR report in it .*no METAR.*hello"),
         (b"SAUS70 KWBC 011200\nMETAR\n", "there is no METAR report in it .there is nothing in it"),
         (b"SAUS70 KWBC 011200\nMETAR\nNIL=\n", "there is no METAR report in it .1 NIL reports"),
