@@ -376,7 +376,7 @@ def test_refused(read, content, message):
 def test_nothing_to_read(tmp_path):
     with pytest.raises(MissingInput, match="no such file"):
         metar.read_reports(tmp_path / "gone.txt", StationWishes())
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="is a directory, expected METAR reports"):
         metar.read_reports(tmp_path, StationWishes())
 
 
