@@ -231,13 +231,18 @@ def _walk(path: Path, size: int) -> None:
             if place + length > size or len(head) < 16:
                 raise BadInput(f"{path}: ends early; it was cut off, or is still being written")
             stream.seek(place + length - 4)
-            if stream.read(4) != b"7777" or (
-                head[7] == 2 and not _sections_fit(stream, place + 16, place + length - 4)
-            ):
+            whole = stream.read(4) == b"7777"
+            if head[7] == 2:
+                whole = whole and _sections_fit(stream, place + 16, place + length - 4)
+            else:
+                stream.seek(place + 25)
+                whole = whole and stream.read(1)[0] in UNITS_OF_TIME
+            if not whole:
                 raise BadInput(f"{path}: the message at byte {place} is damaged")
             place += length
 
 
+UNITS_OF_TIME = (*range(8), *range(10, 15), 254)  # of the first edition; ecCodes takes others for 0 and divides by it
 GAP = 65536  # bytes that may lie between messages: headings of bulletins, and filling
 LARGE = 0x800000  # where a message of the first edition has no room for its length
 FILLING = b"\0 \r\n\x01\x03"

@@ -372,6 +372,17 @@ def test_the_magic_alone(tmp_path):
         describe([tmp_path / "a"])
 
 
+def test_a_unit_of_time_that_would_end_the_process(tmp_path):
+    """ecCodes divides by the length of the unit, which is 0 for one that is not known."""
+    handle = eccodes.codes_grib_new_from_samples("GRIB1")
+    path = grib(tmp_path / "a", handle)
+    hurt = bytearray(path.read_bytes())
+    hurt[8 + 17] = 17  # octet 18 of the first section
+    path.write_bytes(hurt)
+    with pytest.raises(BadInput, match="a: the message at byte 0 is damaged"):
+        describe([path])
+
+
 def test_damage_inside_is_refused_or_read_but_never_a_crash(hrrr):
     whole = hrrr.read_bytes()
     chance = np.random.default_rng(5)
