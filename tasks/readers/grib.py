@@ -59,6 +59,7 @@ STANDARD = {
     **dict.fromkeys(("r", "2r"), "relative_humidity"),
 }
 METHODS = {"max": "maximum", "min": "minimum", "avg": "mean", "accum": "sum", "instant": "point"}
+EARTH = ("radius", "earthMajorAxisInMetres", "earthMinorAxisInMetres")
 GRAVITY = 9.80665  # m/s²: geopotential to height
 
 
@@ -444,6 +445,9 @@ class _Grid:
         uneven = str(kind).startswith("reduced") or not isinstance(columns, int) or not isinstance(rows, int)
         if size * 8 > LARGEST or (not uneven and columns * rows != size):  # ecCodes would write beyond its memory
             raise BadInput(f"a message claims {columns} by {rows} points and {size} in all: it is damaged")
+        for length in (key(each) for each in EARTH):
+            if length is not None and not 6.2e6 < float(length) < 6.5e6:  # ecCodes would free the same memory twice
+                raise BadInput(f"a message is of an earth with an axis of {length:g} m: it is damaged")
         latitude, longitude = (np.asarray(message[each], dtype=np.float64) for each in ("latitudes", "longitudes"))
         if uneven:
             points = (_numbered("point", number),)  # rows of different lengths, or a mesh

@@ -383,6 +383,19 @@ def test_a_unit_of_time_that_would_end_the_process(tmp_path):
         describe([path])
 
 
+def test_an_earth_without_axes(tmp_path):
+    """Shape 7 says its axes, which are missing here; ecCodes would end the process."""
+    path = grib(tmp_path / "a", message(LAMBERT, "u", 3.0), message(LAMBERT, "v", 4.0))
+    hurt = bytearray(path.read_bytes())
+    place = 16
+    while hurt[place + 4] != 3:
+        place += int.from_bytes(hurt[place : place + 4], "big")
+    hurt[place + 14] = 7
+    path.write_bytes(hurt)
+    with pytest.raises(BadInput, match=r"a: .*of an earth with an axis of"):
+        describe([path])
+
+
 def test_damage_inside_is_refused_or_read_but_never_a_crash(hrrr):
     whole = hrrr.read_bytes()
     chance = np.random.default_rng(5)
