@@ -25,7 +25,7 @@ from metrics.errors import BadInput
 from metrics.severity import HIGHEST
 from tasks.readers.firebench import Standard, degrees, is_firebench, map_of, opened_standard, refuse_unit
 from tasks.readers.hdf import File, opened
-from tasks.readers.zarr_store import opened_store
+from tasks.readers.zarr_store import opened_classes
 from tasks.store.digests import is_store
 
 Codes: TypeAlias = NDArray[np.uint8]
@@ -126,8 +126,10 @@ class Raster(ABC):
 
 def kind_of(path: Path) -> str | None:
     """The kind of raster that the first bytes say; None where it is none."""
+    if is_store(path):
+        return "zarr"
     if path.is_dir():
-        return "zarr" if is_store(path) else None
+        return None
     with path.open("rb") as file:
         kind = MAGIC.get(file.read(4))
     return "firebench" if kind == "netcdf" and is_firebench(path) else kind
@@ -136,13 +138,13 @@ def kind_of(path: Path) -> str | None:
 @contextmanager
 def opened_raster(path: Path, source: str | None, options: Mapping[str, Any]) -> Iterator[Raster]:
     """The raster, open for reading by pieces."""
-    if path.is_dir() != (kind_of(path) == "zarr"):
+    if kind_of(path) != "zarr" and path.is_dir():
         raise BadInput(f"{path}: is a directory, expected a raster ({READ})")
     kind = source if source in KINDS else kind_of(path)
     if kind is None:
         raise BadInput(f"{path}: is no raster that firecard reads; expected {READ}")
     if kind in ("netcdf", "zarr"):
-        with opened(path) if kind == "netcdf" else opened_store(path) as file:
+        with opened(path) if kind == "netcdf" else opened_classes(path) as file:
             yield NetcdfRaster(file, options.get("variable"))
         return
     if kind == "firebench":

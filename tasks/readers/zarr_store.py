@@ -2,7 +2,8 @@
 
 Only the pieces that a slab touches are read. Codecs are checked before anything is unpacked: numcodecs knows one that
 unpickles, which would run whatever a stranger put there. A piece that was never written is missing: Zarr itself would
-give its fill value, which may be a plain 0.
+give its fill value, which may be a plain 0. Maps of classes are read otherwise: Zarr does not write pieces that hold
+nothing but the fill value, and there that is what most of a map is, outside the fire.
 """
 
 from __future__ import annotations
@@ -30,16 +31,20 @@ CODECS = {
 
 
 @contextmanager
-def opened_store(path: Path) -> Iterator[File]:
-    """The store, open for reading."""
+def opened_classes(path: Path) -> Iterator[File]:
+    """A store of classes, open for reading: a piece that was not written holds the fill value."""
     if not is_store(path):
-        raise BadInput(f"{path}: is a directory, expected a file or a Zarr store")
+        raise BadInput(f"{path}: is no Zarr store: it has neither zarr.json nor .zgroup")
     with opened(path) as file:
+        if isinstance(file, StoreFile):
+            file.unwritten_are_missing = False
         yield file
 
 
 class StoreFile(File):
     """The variables of a store's first group."""
+
+    unwritten_are_missing = True
 
     def __init__(self, path: Path, state: Look, *, known: bool = False) -> None:
         super().__init__(path, state, known=known)
@@ -115,7 +120,7 @@ class StoreFile(File):
 
     def _without_unwritten(self, name: str, index: tuple[Index, ...], values: Array) -> Array:
         """The values, NaN in pieces that were never written."""
-        layout = self._layouts.get(name)
+        layout = self._layouts.get(name) if self.unwritten_are_missing else None
         if layout is None or not layout.shape or _is_missing(layout.fill, self.attribute(name, "_FillValue")):
             return values
         spans = [

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from configs.paths import place
 from metrics.errors import BadInput
 from tasks.readers.rasters import NO_DATA, kind_of, opened_raster
 
@@ -195,8 +196,39 @@ def test_a_store_that_would_be_unpickled_is_never_opened(tmp_path):
 def test_a_store_whose_description_is_damaged(tmp_path, content):
     path = zarr(tmp_path / "a.zarr")
     (path / "severity" / "zarr.json").write_text(content)
-    expected = r"a\.zarr: (severity/zarr\.json is not the description of an array|cannot be read; it is damaged)"
-    with pytest.raises(BadInput, match=expected), opened_raster(path, None, {}):
+    with (
+        pytest.raises(BadInput, match=r"a\.zarr: .*(is not the description|is damaged)"),
+        opened_raster(path, None, {}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_zarr_does_not_write_is_unburned(tmp_path, version):
+    # Pieces that hold nothing but the fill value, 0, are not written; they are most of a map.
+    values = np.array([[4, 4, 0], [0, 0, 0]], dtype=np.uint8)
+    path = zarr(tmp_path / "a.zarr", values, version)
+    with opened_raster(path, None, {}) as raster:
+        assert raster.read(*WHOLE).tolist() == values.tolist()
+        assert raster.nodata == frozenset()
+
+
+def test_a_zarr_store_at_a_url(tmp_path):
+    import fsspec
+
+    files = fsspec.filesystem("memory")
+    files.put(str(zarr(tmp_path / "a.zarr")), "/maps/a.zarr", recursive=True)
+    try:
+        with opened_raster(place("memory://maps/a.zarr"), None, {}) as raster:
+            assert raster.affine == (2.0, 0.0, 9.0, 0.0, -1.0, 41.5)
+            assert (raster.read(*WHOLE) == VALUES).all()
+    finally:
+        files.rm("/maps", recursive=True)
+
+
+def test_a_file_is_no_store(tmp_path):
+    np.save(tmp_path / "a.npy", VALUES)
+    with pytest.raises(BadInput, match=r"a\.npy: is no Zarr store"), opened_raster(tmp_path / "a.npy", "zarr", {}):
         pass
 
 
