@@ -151,7 +151,7 @@ def test_a_killed_run_is_taken_up_again_and_its_deployment_is_not_blocked(
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory for a server that the test may kill; it looks for leases and slots every second, not every 15 or 30."""
+    """A directory for a server that the test may kill; it looks for leases and slots every second."""
     for name in ("PREFECT_API_URL", "PREFECT_HOME"):
         monkeypatch.delenv(name, raising=False)
     environment = servers._environment
