@@ -6,7 +6,6 @@ import fcntl
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,6 @@ ROOT = Path(__file__).parents[1]
 POOL = "firecard"
 WORKER = ("--type", "process", "--name", "firecard")
 PATIENCE = 30.0  # seconds between asking a worker to end and ending it
-STEADY = 60.0  # seconds that a worker must have lived to be worth another one
 
 
 def prefect(*arguments: str, log: Path, environment: dict[str, str]) -> None:
@@ -46,7 +44,6 @@ class Worker:
 
     def __init__(self, home: Path, environment: dict[str, str]) -> None:
         self.home, self.environment = home, environment
-        self.started = time.monotonic()
         self.log = home / "worker.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -135,12 +132,13 @@ def deploy(url: str, home: Path, case_file: Path, out: Path, *, private: bool = 
 
 
 def replaced(worker: Worker, *, private: bool = True) -> Worker:
-    """Another worker in the place of one that died; an error with its last words where it died at once."""
+    """Another worker in the place of one that died; an error with its last words where it had never come up."""
     from flows.again import take_up_dead_runs
 
-    if time.monotonic() - worker.started < STEADY:
-        words = "\n".join(worker.log.read_text(errors="replace").strip().splitlines()[-8:])
-        raise ServerFailed(f"the worker ended by itself; {worker.log} ends:\n{words}")
+    words = worker.log.read_text(errors="replace").strip()
+    if "started" not in words:
+        last = "\n".join(words.splitlines()[-8:])
+        raise ServerFailed(f"the worker ended by itself; {worker.log} ends:\n{last}")
     end_workers(worker.home)
     if private:
         take_up_dead_runs()

@@ -75,16 +75,16 @@ def _before(record: Mapping[str, Any]) -> list[str]:
     lines += [
         "## KPIs",
         "",
-        "| KPI | Name | Value | Score | n | Stations | Coverage |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| KPI | Value | Score | n | Stations | Coverage | Name |",  # what is cut off on a narrow screen comes last
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for group in record["groups"]:
         for kpi in group["kpis"]:
             coverage = "–" if kpi["coverage"] is None else f"{kpi['coverage']:.1%}"
             lines.append(
-                f"| {escape(kpi['id'])} | {escape(kpi['name'])} | {escape(value_text(kpi))} |"
-                f" {emoji(kpi['score'])} {kpi['text']} |"
+                f"| {escape(kpi['id'])} | {escape(value_text(kpi))} | {emoji(kpi['score'])} {kpi['text']} |"
                 f" {kpi['n']} | {kpi['stations']['used']}/{kpi['stations']['total']} | {coverage} |"
+                f" {escape(kpi['name'])} |"
             )
     return [*lines, "", "## Pairs", "", *(f"- {escape(line)}" for line in ledger_lines(record)), ""]
 
@@ -107,14 +107,14 @@ def kpi_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "KPI": kpi["id"],
-            "Name": kpi["name"],
-            "Group": group["name"],
             "Value": value_text(kpi),
             "Score": kpi["text"],
-            "Weight": kpi["weight"],
             "n": kpi["n"],
             "Stations": f"{kpi['stations']['used']}/{kpi['stations']['total']}",
             "Coverage": None if kpi["coverage"] is None else f"{kpi['coverage']:.1%}",
+            "Name": kpi["name"],
+            "Group": group["name"],
+            "Weight": kpi["weight"],
             "Remarks": "; ".join(kpi["flags"]),
         }
         for group in record["groups"]

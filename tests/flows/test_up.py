@@ -111,6 +111,15 @@ def test_up_holds_server_pool_deployments_and_worker_and_ends_them_in_order(desk
         form = each["parameter_openapi_schema"]["properties"]
         assert all(field.get("description") for field in form.values())
 
+    # A worker that is killed is replaced.
+    log = desk.home / "worker.log"
+    while "started" not in log.read_text():
+        time.sleep(0.1)
+    (worker,) = [each for each in desk.processes() if servers._is_marked(each, desk.home, servers.WORKER_MARK)]
+    worker.kill()
+    assert process.stderr
+    assert process.stderr.readline() == "The worker died; here is another\n"
+
     # On demand; the page that the artifact links to is to be had.
     run = asked(
         f"{api}/deployments/{found['evaluate']['id']}/create_flow_run",
