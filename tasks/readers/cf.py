@@ -6,7 +6,7 @@ longitude both are the same. Everything else is unknown until the case says it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -182,6 +182,10 @@ def find(file: File, wishes: Wishes, known: Sequence[Grid] = ()) -> Found:
         )
     main = _main(placed)
     for variable, one in list(placed.items()):
+        lacks = one.clock.lacks(main.clock)
+        if lacks and one.plane == main.plane and one.stored.time is not None:
+            placed[variable] = replace(one, stored=replace(one.stored, lacks=lacks))
+            continue
         apart = _apart(one, main)
         if apart:
             withheld[variable] = BadInput(f"{file.path}: {one.stored.name} {apart} {main.stored.name}")

@@ -65,6 +65,12 @@ class Clock:
         """Whether both are of the same times and cycle, whatever their coordinates are called."""
         return self.cycle == other.cycle and np.array_equal(self.times, other.times)
 
+    def lacks(self, other: Self) -> frozenset[int]:
+        """The times of another clock that this one does not have, by number; none where it has others of its own."""
+        if self.cycle != other.cycle or not np.isin(self.times, other.times).all():
+            return frozenset()
+        return frozenset(np.flatnonzero(~np.isin(other.times, self.times)).tolist())
+
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:

@@ -83,7 +83,8 @@ class Wishes:
 class Stored:
     """A variable of a file: its axes of time and of rows and columns (or mesh points), and the place on all others.
 
-    `first` is the place of its first time, where others of another cycle come before it.
+    `first` is the place of its first time, where others of another cycle come before it. `lacks` are the times of the
+    file, by number, that it does not have: a maximum since the last output has none at hour 0.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Stored:
     across: tuple[int, ...]
     at: tuple[tuple[int, int], ...] = ()
     first: int = 0
+    lacks: frozenset[int] = frozenset()
     height: float | None = None
     statistic: str = "instantaneous"
 
@@ -428,6 +430,8 @@ def _steps(sources: Mapping[str, tuple[File, Stored]], described: GridFile, size
 
 def _at_points(file: File, stored: Stored, steps: slice, points: _Points) -> Floats:
     """Values of a few times at grid points, (time, point), in the unit that firecard keeps."""
+    if stored.lacks:
+        return _without_lacking(file, stored, steps, points)
     chosen: dict[int, int | slice] = {**dict(stored.at), **dict(zip(stored.across, points.box, strict=True))}
     if stored.time is not None:
         chosen[stored.time] = slice(steps.start + stored.first, steps.stop + stored.first)
@@ -440,6 +444,17 @@ def _at_points(file: File, stored: Stored, steps: slice, points: _Points) -> Flo
         return np.asarray(convert(values, stored.unit, stored.kept_unit), dtype=np.float64)
     except UnknownUnit as error:
         raise UnknownUnit(f"{file.path}: {stored.name}: {error}") from None
+
+
+def _without_lacking(file: File, stored: Stored, steps: slice, points: _Points) -> Floats:
+    """Values of a variable that has not all of the file's times, missing at the others."""
+    values = np.full((steps.stop - steps.start, points.places.size), np.nan)
+    there = [step for step in range(steps.start, steps.stop) if step not in stored.lacks]
+    if there:
+        own = [step - sum(each < step for each in stored.lacks) for step in (there[0], there[-1])]
+        read = _at_points(file, replace(stored, lacks=frozenset()), slice(own[0], own[1] + 1), points)
+        values[np.array(there) - steps.start] = read
+    return values
 
 
 def _as_stored(name: str, at: Parts, gather: Gather) -> Floats:

@@ -476,11 +476,29 @@ def test_a_variable_with_other_times_is_withheld(tmp_path):
         dims={"time1": 1},
         u=(3.0, U),
         v=(4.0, V),
-        time1=(("time1",), np.array([0.0]), HOURS),
+        time1=(("time1",), np.array([0.5]), HOURS),
         t2m=(("time1", "lat", "lon"), 20.0, {"units": "degC"}),
     )
-    with pytest.raises(BadInput, match=r"t2m is valid 2026-11-17 00:00 UTC, other than .* \(2 times\) of u"):
+    with pytest.raises(BadInput, match=r"t2m is valid 2026-11-17 00:30 UTC, other than .* \(2 times\) of u"):
         sample(describe([path]), "temperature", at(0))
+
+
+def test_a_variable_that_lacks_some_of_the_times_is_missing_there(tmp_path, monkeypatch):
+    path = rectilinear(
+        tmp_path / "a",
+        times=range(6),
+        dims={"time1": 3},
+        u=(3.0, U),
+        v=(4.0, V),
+        time1=(("time1",), np.array([1.0, 2.0, 4.0]), HOURS),
+        fg10=(("time1", "lat", "lon"), np.array([11.0, 12.0, 14.0])[:, None, None], {"units": "m/s"}),
+    )
+    for at_once in (2**25, 192):  # all times together, and two by two
+        monkeypatch.setattr("tasks.readers.grids.AT_ONCE", at_once)
+        files = describe([path])
+        found = sample_all(files, ["wind_gust", "wind_speed"], at(0, 11))
+        np.testing.assert_array_equal(found["wind_gust"][:, 1], [np.nan, 11, 12, np.nan, 14, np.nan])
+        np.testing.assert_array_equal(found["wind_speed"], 5)
 
 
 BAD_CLOCKS = [
