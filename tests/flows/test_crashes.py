@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from prefect.context import refresh_global_settings_context
 
 from flows import server as servers
 from flows.demo import CYCLE, write_demo
@@ -150,10 +151,8 @@ def test_a_killed_run_is_taken_up_again_and_its_deployment_is_not_blocked(
 
 
 @pytest.fixture
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_home(tmp_path: Path) -> Iterator[Path]:
     """A directory for a server that the test may kill; it looks for leases and slots every second."""
-    for name in ("PREFECT_API_URL", "PREFECT_HOME"):
-        monkeypatch.delenv(name, raising=False)
     environment = servers._environment
 
     def impatient(home: Path, port: int) -> dict[str, str]:
@@ -163,11 +162,15 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "1",
         }
 
-    monkeypatch.setattr(servers, "_environment", impatient)
-    monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "1")
     home = (tmp_path / "home").resolve()
-    yield home
-    servers._reap(home)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("PREFECT_API_URL", "PREFECT_HOME"):
+            patch.delenv(name, raising=False)
+        patch.setattr(servers, "_environment", impatient)
+        patch.setenv("PREFECT_WORKER_QUERY_SECONDS", "1")
+        yield home
+        servers._reap(home)
+    refresh_global_settings_context()  # to the session's server, which the tests after this one use
 
 
 def test_the_night_after_everything_was_killed(
