@@ -44,7 +44,7 @@ PAIRS_AT_ONCE = 1_000_000  # station-cell pairs tried together, which bounds the
 KEPT = 32  # located station sets that stay in memory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Grid:
     """The points of a model in degrees, by rows and columns or as a mesh; a missing coordinate is NaN."""
 

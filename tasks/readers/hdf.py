@@ -21,6 +21,7 @@ The classic formats are read by offset, without mapping the file: a mapped file 
 """
 
 import fcntl
+import hashlib
 import math
 import threading
 from abc import ABC, abstractmethod
@@ -29,6 +30,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import IO, Any, BinaryIO, TypeAlias
@@ -48,6 +50,8 @@ Index: TypeAlias = int | slice
 
 LOCK = threading.RLock()
 """Held round every open, read and close of HDF5 and netCDF in this process."""
+
+PIECES = 16  # of a step, up to which it is marked as packed
 
 LARGEST = 2**30
 """Bytes that one read may take; no slab of a grid is larger, a damaged header can claim to be."""
@@ -265,6 +269,13 @@ class File(ABC):
         with LOCK, explained(self.path, name):
             return self._read(name, (*index, *(slice(None),) * (len(shape) - len(index))))
 
+    def mark(self, name: str, step: int) -> str | None:
+        """A digest of one step of a variable as packed, equal only where the values are; None where it would cost more.
+
+        Comparing what is packed spares unpacking what all files of a model repeat, such as their coordinates.
+        """
+        return None
+
     def _is_text(self, name: str) -> bool:
         """Does a variable hold strings, each as long as it likes?"""
         return False
@@ -342,6 +353,10 @@ def _valid(attributes: Mapping[str, Any]) -> tuple[float, float]:
     low, high = attributes.get("valid_min", -np.inf), attributes.get("valid_max", np.inf)
     both = np.ravel(attributes.get("valid_range", (low, high)))
     return float(both[0]), float(both[-1])
+
+
+def _filters(dataset: Any) -> int:
+    return int(dataset.id.get_create_plist().get_nfilters())
 
 
 class Hdf5(File):
@@ -551,6 +566,27 @@ class Hdf5(File):
         held = np.empty(shape, dtype=kind)
         attribute.read(held)
         return _plain(held)
+
+    def mark(self, name: str, step: int) -> str | None:
+        with LOCK, explained(self.path, name):
+            dataset = self._dataset(name)
+            if dataset.chunks is None or not dataset.shape:
+                return None
+            first = step - step % dataset.chunks[0]
+            others = zip(dataset.shape[1:], dataset.chunks[1:], strict=True)
+            places = list(product([first], *(range(0, length, piece) for length, piece in others)))
+            if len(places) > PIECES:
+                return None
+            packing = [dataset.id.get_create_plist().get_filter(each) for each in range(_filters(dataset))]
+            described = sorted((key, repr(value)) for key, value in self.attributes(name).items())
+            told = (dataset.dtype.str, dataset.shape[1:], dataset.chunks, step - first, packing, described)
+            digest = hashlib.sha256(repr(told).encode())
+            for place in places:
+                if dataset.id.get_chunk_info_by_coord(place).byte_offset is None:
+                    return None  # never written
+                mask, packed = dataset.id.read_direct_chunk(place)
+                digest.update(repr((place[1:], mask)).encode() + packed)
+            return digest.hexdigest()
 
     def _is_text(self, name: str) -> bool:
         return h5py.check_string_dtype(self._type(name)) is not None

@@ -7,6 +7,7 @@ never assumed.
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -169,14 +170,30 @@ def _grids(file: File, times: int, known: Sequence[Grid], *, may_move: bool) -> 
     grids: list[Grid] = []
     which = np.zeros(times, dtype=np.int64)
     for step in range(steps):
-        lat, lon = _at_time(file, "XLAT", step, shape[-2:]), _at_time(file, "XLONG", step, shape[-2:])
-        grid = next((each for each in (*grids, *known) if lies_at(each, lat, lon)), None)
-        if grid is None:
-            grid = Grid.curvilinear(degrees(file, "XLAT", lat, 90.001), degrees(file, "XLONG", lon, 360.001))
+        grid = _grid(file, step, shape, [*grids, *known])
         if grid not in grids:
             grids.append(grid)
         which[step:] = grids.index(grid)
     return tuple(grids), which
+
+
+def _grid(file: File, step: int, shape: tuple[int, ...], known: Sequence[Grid]) -> Grid:
+    """The grid of a time: one of those that are known, or a new one."""
+    marks = tuple(file.mark(name, step) if len(shape) == 3 else None for name in ("XLAT", "XLONG"))
+    packed_so = _packed.get(marks)
+    if packed_so is not None and any(each is packed_so for each in known):
+        return packed_so
+    lat, lon = _at_time(file, "XLAT", step, shape[-2:]), _at_time(file, "XLONG", step, shape[-2:])
+    grid = next((each for each in known if lies_at(each, lat, lon)), None)
+    if grid is None:
+        grid = Grid.curvilinear(degrees(file, "XLAT", lat, 90.001), degrees(file, "XLONG", lon, 360.001))
+    if None not in marks:
+        _packed[marks] = grid
+    return grid
+
+
+# The grid whose coordinates were packed so; every file of a model repeats them, and unpacking takes most of the time.
+_packed: WeakValueDictionary[tuple[str | None, ...], Grid] = WeakValueDictionary()
 
 
 def _at_time(file: File, name: str, step: int, grid: tuple[int, ...]) -> Floats:

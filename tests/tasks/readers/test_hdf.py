@@ -500,3 +500,51 @@ def test_two_hundred_damaged_copies_crash_nobody(tmp_path, wrf):
     assert set(counts) <= {"read", "refused"}, counts
     assert counts["refused"] >= 50  # every copy that was cut off, and most of the others
     assert counts.total() == 200
+
+
+def marked(path, values, **more):
+    """The mark of a file's only variable."""
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("XLAT", data=values, **{"chunks": (1, 2, 3), "compression": "gzip"} | more)
+        data.attrs["units"] = "degree_north"
+    with opened(path) as file:
+        return file.mark("XLAT", 0)
+
+
+def test_the_same_values_packed_in_the_same_way_have_the_same_mark(tmp_path):
+    values = np.arange(6.0).reshape(1, 2, 3)
+    one = marked(tmp_path / "a.nc", values)
+    assert one is not None
+    assert marked(tmp_path / "b.nc", values) == one
+    other = values.copy()
+    other[0, 1, 2] = np.nextafter(5.0, 6.0)
+    assert marked(tmp_path / "c.nc", other) != one
+    assert marked(tmp_path / "d.nc", values.astype("f4")) != one
+
+
+def test_a_mark_knows_the_step_and_what_the_numbers_stand_for(tmp_path):
+    values = np.arange(12.0).reshape(2, 2, 3)
+    marked(tmp_path / "a.nc", values)
+    with opened(tmp_path / "a.nc") as file:
+        assert file.mark("XLAT", 0) != file.mark("XLAT", 1)
+        before = file.mark("XLAT", 0)
+    with h5py.File(tmp_path / "a.nc", "r+") as file:
+        file["XLAT"].attrs["scale_factor"] = 2.0
+    with opened(tmp_path / "a.nc") as file:
+        assert file.mark("XLAT", 0) != before
+
+
+def test_no_mark_where_it_would_not_pay(tmp_path):
+    values = np.arange(6.0).reshape(1, 2, 3)
+    with h5py.File(tmp_path / "whole.nc", "w") as file:
+        file["XLAT"] = values
+    with opened(tmp_path / "whole.nc") as file:
+        assert file.mark("XLAT", 0) is None
+    with h5py.File(tmp_path / "unwritten.nc", "w") as file:
+        file.create_dataset("XLAT", shape=(1, 2, 3), chunks=(1, 2, 3), dtype="f4")
+    with opened(tmp_path / "unwritten.nc") as file:
+        assert file.mark("XLAT", 0) is None
+    with h5py.File(tmp_path / "many.nc", "w") as file:
+        file.create_dataset("XLAT", data=np.zeros((1, 20, 20)), chunks=(1, 1, 20))
+    with opened(tmp_path / "many.nc") as file:
+        assert file.mark("XLAT", 0) is None
