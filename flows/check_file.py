@@ -9,7 +9,8 @@ from configs.formats import MODEL, OBSERVED
 from metrics.errors import BadInput, FirecardError
 from tasks.describing.other import describe_other
 from tasks.describing.seen import look_at
-from tasks.readers.formats import Head, candidates, recognise
+from tasks.readers.formats import OWN_TABLES, Head, candidates, is_table_of_stations, recognise
+from tasks.readers.stations import read_places
 
 Say = Callable[[str], None]
 
@@ -25,8 +26,14 @@ def check_file(path: Path, say: Say) -> bool:
             for line in other[1:]:
                 say(f"  {line}")
             return True
-        recognise(path, (*MODEL, *OBSERVED))
-        raise BadInput(f"{path}: its format is not recognised")
+        if is_table_of_stations(head):
+            places = read_places(path)
+            say(f"{path}: table of stations, for `stations:` beside the `path:` of observations")
+            say(f"  {len(places):,} stations")
+            return True
+        resembled = recognise(path, (*MODEL, *OBSERVED))  # refused, unless it may be meant for a table of our own
+        look_at([path], resembled)
+        raise BadInput(f"{path}: is no {resembled.title}; {OWN_TABLES}")
     if len(found) > 1:
         listed = " or ".join(f"{each.name} ({each.title})" for each in found)
         say(f"{path}: could be {listed}; in a case, `source:` says which")

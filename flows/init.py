@@ -11,10 +11,8 @@ from configs.formats import MODEL, OBSERVED, Format
 from metrics.errors import BadInput, OutputRefused
 from tasks.describing.draft import DATED, Draft, case_text, model_names
 from tasks.describing.seen import Seen, look_at
-from tasks.readers.formats import Head, recognise
+from tasks.readers.formats import Head, is_table_of_stations, recognise
 from tasks.store.keyed import writing
-
-PLACES = {"station", "lat", "lon"}
 
 
 def write_case(files: Sequence[Path], to: Path, name: str | None, force: bool, say: Callable[[str], None]) -> None:
@@ -35,8 +33,7 @@ def drafted(files: Sequence[Path], root: Path, say: Callable[[str], None]) -> Dr
     places: list[Path] = []
     sets: dict[tuple[Format, str], list[Path]] = {}
     for path in dict.fromkeys(files):
-        head = Head.of(path)
-        if set(head.columns) >= PLACES and not {"time", "valid_time"} & set(head.columns):
+        if is_table_of_stations(Head.of(path)):
             say(f"{path}: table of stations")
             places.append(path)
             continue

@@ -174,6 +174,12 @@ def recognise(path: Path, holds: Collection[Holds], *, source: str | None = None
     raise BadInput(f"{path}: its format is not recognised: it {looks_like(head)}; known here: {known}. {OWN_TABLES}")
 
 
+def is_table_of_stations(head: Head) -> bool:
+    """Does it only place stations? Reports may have the same columns and call their times otherwise, as ASOS does."""
+    placed = {"station", "lat", "lon"} <= set(head.columns) and not {"time", "valid_time"} & set(head.columns)
+    return placed and not candidates(head, ("forecasts", "pairs", "stations"))
+
+
 def looks_like(head: Head) -> str:
     """What a file looks like to somebody who does not know its format."""
     if head.folder:

@@ -199,3 +199,34 @@ def test_a_file_that_is_not_there(firecard):
     done = firecard("check", "gone.nc")
     assert done.exit_code == 1
     assert "gone.nc: there is no such file" in done.stderr
+
+
+def test_asos_reports_with_positions_are_no_table_of_stations(firecard, night):
+    reports = night / "asos.csv"
+    reports.write_text("station,valid,lon,lat,tmpf,drct,sknt\nKA,2026-11-17 00:00,-120,40,50,270,10\n")
+    done = firecard("init", *files(night, "gfs/*/wrfout*"), reports, "--to", night / "mine.yaml")
+    assert "asos.csv: ASOS reports of the Iowa Environmental Mesonet (source: asos)" in done.stderr
+    assert "table of stations" not in done.stderr
+
+
+def test_a_table_of_stations_explained(firecard, tmp_path):
+    (tmp_path / "places.csv").write_text("station,lat,lon\nKA,40,-120\nKB,41,-121\n")
+    done = firecard("check", "places.csv")
+    assert done.exit_code == 0
+    assert "places.csv: table of stations, for `stations:`" in done.stdout
+    assert "2 stations" in done.stdout
+
+
+def test_a_table_of_stations_with_a_mistake(firecard, tmp_path):
+    (tmp_path / "places.csv").write_text("station,lat,lon\nKA,north,-120\n")
+    done = firecard("check", "places.csv")
+    assert done.exit_code == 1
+    assert "places.csv" in done.stderr
+    assert "lat" in done.stderr
+
+
+def test_a_table_of_reports_without_a_time_says_which_column_is_missing(firecard, tmp_path):
+    (tmp_path / "reports.csv").write_text("station,when,wind_speed [m/s]\nKA,2026-11-17T00:00Z,3\n")
+    done = firecard("check", "reports.csv")
+    assert done.exit_code == 1
+    assert "reports.csv: the column 'lat' is missing" in done.stderr
