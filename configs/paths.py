@@ -72,6 +72,11 @@ def place(text: str) -> Path:
         ) from None
 
 
+def is_one_url_per_cycle(template: str) -> bool:
+    """Whether only somebody who knows the cycle can know the place."""
+    return bool(URL.match(template) and PLACEHOLDER.search(template))
+
+
 def _matching(pattern: str, root: Path) -> list[str]:
     """Names below the root; the root itself may hold brackets, which are no pattern."""
     return glob.glob(pattern, root_dir=root)  # noqa: PTH207  (Path.glob refuses `../obs/*.csv`)

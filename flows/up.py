@@ -96,6 +96,17 @@ def only_schedule(home: Path, case_file: Path) -> Iterator[None]:
         yield
 
 
+def make_pool() -> None:
+    """The work pool, whose worker runs flows as processes; one that is there is set to what it should be."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.workers.process import ProcessWorker
+
+    template = ProcessWorker.get_default_base_job_template()
+    with get_client(sync_client=True) as client:
+        client.create_work_pool(WorkPoolCreate(name=POOL, type="process", base_job_template=template), overwrite=True)
+
+
 def deploy(url: str, home: Path, case_file: Path, out: Path, *, private: bool = True) -> Worker:
     """Pool, deployments and worker on the server of this address, their logs in `home`; the worker.
 
@@ -115,8 +126,7 @@ def deploy(url: str, home: Path, case_file: Path, out: Path, *, private: bool = 
     }
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     end_workers(home)
-    pool = ("work-pool", "create", POOL, "--type", "process", "--overwrite")
-    prefect(*pool, log=home / "pool.log", environment=environment)
+    make_pool()
     deployments = ("deploy", "--prefect-file", "deployments/prefect.yaml", "--all")
     prefect(*deployments, log=home / "deploy.log", environment=environment)
     if private:

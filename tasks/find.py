@@ -92,7 +92,12 @@ def latest_cycle(case: Case) -> datetime:
         raise MissingInput(f"{case.path}: no file says which cycle it is: state `cycle:` in the case, or --cycle")
     newest: list[datetime] = []
     problems: list[FirecardError] = []
-    candidates = {path: each for each in sources for path in paths.files(each.path, case.root, datetime.now(UTC))}
+    searched = [each for each in sources if not paths.is_one_url_per_cycle(each.path)]
+    if not searched:
+        raise MissingInput(
+            f"{case.path}: {sources[0].path!r} cannot be searched for cycles: state `cycle:`, or --cycle"
+        )
+    candidates = {path: each for each in searched for path in paths.files(each.path, case.root, datetime.now(UTC))}
     for path, data in candidates.items():
         try:
             newest.append(_cycle_in(path, data, case))

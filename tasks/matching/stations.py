@@ -535,7 +535,7 @@ def _how(
 def _read_as(offer: Offer) -> str:
     """What a variable is read from, in words."""
     height = "" if offer.height is None else f" at {offer.height:g} m"
-    return f"{' and '.join(offer.stored_as)}{height}, {offer.recipe.how}"
+    return f"{' and '.join(offer.stored_as)}{height} ({offer.recipe.how})"
 
 
 def _domain(files: GridFiles) -> str:

@@ -59,6 +59,7 @@ STANDARD = {
     **dict.fromkeys(("r", "2r"), "relative_humidity"),
 }
 METHODS = {"max": "maximum", "min": "minimum", "avg": "mean", "accum": "sum", "instant": "point"}
+EARTH = ("radius", "earthMajorAxisInMetres", "earthMinorAxisInMetres")
 GRAVITY = 9.80665  # m/s²: geopotential to height
 
 
@@ -231,13 +232,18 @@ def _walk(path: Path, size: int) -> None:
             if place + length > size or len(head) < 16:
                 raise BadInput(f"{path}: ends early; it was cut off, or is still being written")
             stream.seek(place + length - 4)
-            if stream.read(4) != b"7777" or (
-                head[7] == 2 and not _sections_fit(stream, place + 16, place + length - 4)
-            ):
+            whole = stream.read(4) == b"7777"
+            if head[7] == 2:
+                whole = whole and _sections_fit(stream, place + 16, place + length - 4)
+            else:
+                stream.seek(place + 25)
+                whole = whole and stream.read(1)[0] in UNITS_OF_TIME
+            if not whole:
                 raise BadInput(f"{path}: the message at byte {place} is damaged")
             place += length
 
 
+UNITS_OF_TIME = (*range(8), *range(10, 15), 254)  # of the first edition; ecCodes takes others for 0 and divides by it
 GAP = 65536  # bytes that may lie between messages: headings of bulletins, and filling
 LARGE = 0x800000  # where a message of the first edition has no room for its length
 FILLING = b"\0 \r\n\x01\x03"
@@ -439,6 +445,9 @@ class _Grid:
         uneven = str(kind).startswith("reduced") or not isinstance(columns, int) or not isinstance(rows, int)
         if size * 8 > LARGEST or (not uneven and columns * rows != size):  # ecCodes would write beyond its memory
             raise BadInput(f"a message claims {columns} by {rows} points and {size} in all: it is damaged")
+        for length in (key(each) for each in EARTH):
+            if length is not None and not 6.2e6 < float(length) < 6.5e6:  # ecCodes would free the same memory twice
+                raise BadInput(f"a message is of an earth with an axis of {length:g} m: it is damaged")
         latitude, longitude = (np.asarray(message[each], dtype=np.float64) for each in ("latitudes", "longitudes"))
         if uneven:
             points = (_numbered("point", number),)  # rows of different lengths, or a mesh
@@ -466,6 +475,14 @@ def _on_earth(
     }
 
 
+def _earth(key: Callable[[str], Any]) -> dict[str, Any]:
+    """The shape of the earth in the words of CF."""
+    if key("earthIsOblate"):
+        axes = (float(key(f"earth{each}AxisInMetres") or 0) for each in ("Major", "Minor"))
+        return dict(zip(("semi_major_axis", "semi_minor_axis"), axes, strict=True))
+    return {"earth_radius": float(key("radius") or 6_371_229)}
+
+
 def _map(kind: str, key: Callable[[str], Any]) -> dict[str, Any]:
     """The attributes of a CF grid mapping; none where the map has no name in CF."""
     import pyproj
@@ -477,6 +494,7 @@ def _map(kind: str, key: Callable[[str], Any]) -> dict[str, Any]:
             "grid_mapping_name": "rotated_latitude_longitude",
             "grid_north_pole_latitude": -float(key("latitudeOfSouthernPoleInDegrees")),
             "grid_north_pole_longitude": (float(key("longitudeOfSouthernPoleInDegrees")) + 360) % 360 - 180,
+            **_earth(key),
         }
     text = key("projString")
     try:

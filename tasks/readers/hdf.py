@@ -385,6 +385,9 @@ class Hdf5(File):
                 if isinstance(object_, h5py.h5g.GroupID):
                     groups.append((place + name + b"/", object_))
                 elif isinstance(object_, h5py.h5d.DatasetID):
+                    if not self._heap_is_sound and _in_heap(object_.get_type()):  # so is its fill value
+                        _walk_heaps(self.path)
+                        self._heap_is_sound = True
                     self._examine_storage(what, object_.get_create_plist())
 
     def _examine_storage(self, what: str, properties: Any) -> None:
@@ -581,6 +584,12 @@ def _links(group: Any) -> list[bytes]:
     names: list[bytes] = []
     group.links.iterate(names.append)
     return names
+
+
+def _in_heap(kind: Any) -> bool:
+    """Are values of a type kept in the global heap?"""
+    text = isinstance(kind, h5py.h5t.TypeStringID) and kind.is_variable_str()
+    return bool(text or kind.detect_class(h5py.h5t.VLEN))
 
 
 HEAP = b"GCOL\x01\0\0\0"

@@ -29,9 +29,10 @@ import pandas as pd
 
 from configs.source import plain
 from configs.units import convert
-from metrics.errors import BadInput, MissingInput
+from metrics.errors import BadInput
 from tasks.readers.formats import Head, StationWishes
 from tasks.readers.notes import NOTES, Notes
+from tasks.readers.texts import read_text
 
 EXAMPLE = "METAR KRCM 011155Z AUTO 27008KT 10SM CLR 21/20 A3005="
 UNITS = {"KT": "kt", "KTS": "kt", "MPS": "m/s", "KMH": "km/h"}
@@ -125,7 +126,7 @@ def recognises(head: Head) -> bool:
 
 def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
     """A row a report, in the order of the file: station, time, wind, temperature and dew point."""
-    text = _text(path)
+    text = read_text(path, f"METAR reports such as {EXAMPLE!r}", or_latin=True)  # remarks are written by people
     _refuse_without_library(path)
     tally, rows = Tally(), []
     uses_ends = "=" in text
@@ -142,23 +143,6 @@ def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
         raise BadInput(f"{path}: there is no METAR report in it ({met}); expected text such as {EXAMPLE!r}")
     tally.counts[REPORTS] = len(rows)
     return _frame(rows, wishes, tally)
-
-
-def _text(path: Path) -> str:
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise MissingInput(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    if not raw.strip():
-        raise BadInput(f"{path}: is empty, expected METAR reports such as {EXAMPLE!r}")
-    if b"\0" in raw:
-        raise BadInput(f"{path}: is no plain text (it has zero bytes, as UTF-16 has); expected METAR reports in ASCII")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")  # remarks are written by people; the code itself is ASCII
 
 
 def _around(path: Path, wishes: StationWishes) -> datetime:

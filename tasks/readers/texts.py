@@ -21,6 +21,11 @@ class Lines(Rows):
 
 def read_lines(path: Path, what: str) -> list[str]:
     """The lines of a text file without their ends; `what` it should be stands in the messages."""
+    return read_text(path, what).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def read_text(path: Path, what: str, *, or_latin: bool = False) -> str:
+    """A text file in UTF-8; with `or_latin` one that is not is Latin-1, for formats whose own signs are ASCII."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -35,8 +40,9 @@ def read_lines(path: Path, what: str) -> list[str]:
         line = content[: content.index(b"\0")].count(b"\n") + 1
         raise BadInput(f"{path}: line {line}: is no text in ASCII or UTF-8 (a zero byte), expected {what}")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if or_latin:
+            return content.decode("latin-1")
         line = content[: error.start].count(b"\n") + 1
         raise BadInput(f"{path}: line {line}: is no text in ASCII or UTF-8, expected {what}") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

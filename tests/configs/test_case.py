@@ -595,7 +595,7 @@ def test_every_shipped_case_reads(path):
     assert case.instances
     assert case.models
     assert {name for members in case.groups.values() for name in members} == set(case.instances)
-    # D-82: the mean absolute station bias stands in the shipped default scheme; FB001 has FireBench's KPIs alone.
+    # D-82: the mean absolute station bias stands in the shipped default scheme; FB001 has the KPIs of its original.
     if "weather" in case.families and case.id != "FB001":
         assert any(each.kpi.id == "mean_absolute_station_bias" for each in case.instances.values())
 

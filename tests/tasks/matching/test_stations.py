@@ -676,7 +676,7 @@ def test_the_log_law_from_a_level_that_the_case_chooses(windy, reports):
     expected = 10 * math.log(6.1 / 0.1) / math.log(80 / 0.1)
     assert found.table["forecast"].iloc[0] == pytest.approx(expected, rel=1e-12)
     assert found.how["height"] == "log law with z0 0.1 m (model 80 m to sensors 6.1 m)"
-    assert found.how["read"]["wind_speed"] == "east and north at 80 m, from the components, interpolated as such"
+    assert found.how["read"]["wind_speed"] == "east and north at 80 m (from the components, interpolated as such)"
 
 
 def test_winds_of_another_height_are_flagged(windy, reports):

@@ -57,7 +57,7 @@ PARAMETERS = {  # discipline 0: category and number
     "d": (0, 6),
     "speed": (2, 1),
 }
-ROWS = {"lambert": (4, 5), "regular_ll": (19, 36)}
+ROWS = {"lambert": (4, 5), "rotated_ll": (4, 5), "regular_ll": (19, 36)}
 
 
 def message(grid, parameter, values, *, level=10, surface=103, step=0, cycle=(20261117, 0), over=None, member=None):
@@ -221,6 +221,67 @@ def test_winds_said_to_be_eastward_on_a_map_are_not_turned(tmp_path):
     assert sample(files, "u", at((3, 4), shape=(4, 5))).item() == pytest.approx(3, abs=1e-5)
 
 
+ROTATED = {
+    "gridType": "rotated_ll",
+    "Ni": 5,
+    "Nj": 4,
+    "latitudeOfFirstGridPointInDegrees": -2.0,
+    "latitudeOfLastGridPointInDegrees": 1.0,
+    "longitudeOfFirstGridPointInDegrees": 6.0,
+    "longitudeOfLastGridPointInDegrees": 10.0,
+    "iDirectionIncrementInDegrees": 1.0,
+    "jDirectionIncrementInDegrees": 1.0,
+    "latitudeOfSouthernPoleInDegrees": -30.0,
+    "longitudeOfSouthernPoleInDegrees": 15.0,
+    "jScansPositively": 1,
+    "uvRelativeToGrid": 1,
+}
+
+
+def test_a_rotated_grid_is_turned_by_its_pole(tmp_path):
+    path = grib(tmp_path / "a", message(ROTATED, "u", 3.0), message(ROTATED, "v", 4.0))
+    files = describe([path])
+    assert (files.grid.shape, files.orientation.relative_to) == ((4, 5), "grid")
+    # The rotated north pole lies at 30 N, 165 W. Spherical triangle of both poles and the point at rotated (1, 10).
+    pole, above = math.radians(30), math.radians(-165)
+    y, x = math.radians(1), math.radians(10)
+    sine = math.sin(y) * math.sin(pole) + math.cos(y) * math.cos(pole) * math.cos(x)
+    east = math.atan2(
+        math.cos(y) * math.sin(x), -math.sin(y) * math.cos(pole) + math.cos(y) * math.sin(pole) * math.cos(x)
+    )
+    latitude, longitude = math.asin(sine), above + math.pi + east
+    assert files.grid.latitude[3, 4] == pytest.approx(math.degrees(latitude), abs=1e-5)
+    assert (files.grid.longitude[3, 4] - math.degrees(longitude) + 180) % 360 == pytest.approx(180, abs=1e-5)
+    # North of the grid points at its pole; its direction from north, clockwise, is how far the grid is turned.
+    away = above - longitude
+    turn = math.atan2(
+        math.cos(pole) * math.sin(away),
+        math.cos(latitude) * math.sin(pole) - math.sin(latitude) * math.cos(pole) * math.cos(away),
+    )
+    assert abs(math.degrees(turn)) > 5
+    found = sample_all(files, ["u", "v"], at((3, 4), shape=(4, 5)))
+    assert found["u"].item() == pytest.approx(3 * math.cos(turn) + 4 * math.sin(turn), abs=1e-4)
+    assert found["v"].item() == pytest.approx(4 * math.cos(turn) - 3 * math.sin(turn), abs=1e-4)
+
+
+def test_rows_of_different_lengths_are_a_mesh(tmp_path):
+    handle = eccodes.codes_grib_new_from_samples("reduced_gg_pl_32_grib2")
+    count = eccodes.codes_get(handle, "numberOfDataPoints")
+    latitude = eccodes.codes_get_array(handle, "latitudes")
+    for key, value in (
+        ("parameterCategory", 0),
+        ("parameterNumber", 0),
+        ("typeOfFirstFixedSurface", 103),
+        ("level", 2),
+    ):
+        eccodes.codes_set(handle, key, value)
+    eccodes.codes_set(handle, "bitsPerValue", 24)
+    eccodes.codes_set_values(handle, 273.15 + latitude)
+    files = describe([grib(tmp_path / "a", handle)])
+    assert (files.grid.kind, files.grid.shape) == ("mesh", (count,))
+    np.testing.assert_allclose(sample(files, "temperature", at((7,), shape=(count,))), latitude[7], atol=1e-4)
+
+
 def test_two_fields_in_one_message(tmp_path):
     """NCEP writes u and v into one message."""
     parts = message(LAMBERT, "u", 3.0), message(LAMBERT, "v", 4.0)
@@ -309,6 +370,30 @@ def test_the_magic_alone(tmp_path):
     (tmp_path / "a").write_bytes(b"GRIB is what this text begins with, and nothing else of it is\n" * 20)
     with pytest.raises(BadInput, match=r"a: "):
         describe([tmp_path / "a"])
+
+
+def test_a_unit_of_time_that_would_end_the_process(tmp_path):
+    """ecCodes divides by the length of the unit, which is 0 for one that is not known."""
+    handle = eccodes.codes_grib_new_from_samples("GRIB1")
+    path = grib(tmp_path / "a", handle)
+    hurt = bytearray(path.read_bytes())
+    hurt[8 + 17] = 17  # octet 18 of the first section
+    path.write_bytes(hurt)
+    with pytest.raises(BadInput, match="a: the message at byte 0 is damaged"):
+        describe([path])
+
+
+def test_an_earth_without_axes(tmp_path):
+    """Shape 7 says its axes, which are missing here; ecCodes would end the process."""
+    path = grib(tmp_path / "a", message(LAMBERT, "u", 3.0), message(LAMBERT, "v", 4.0))
+    hurt = bytearray(path.read_bytes())
+    place = 16
+    while hurt[place + 4] != 3:
+        place += int.from_bytes(hurt[place : place + 4], "big")
+    hurt[place + 14] = 7
+    path.write_bytes(hurt)
+    with pytest.raises(BadInput, match=r"a: .*of an earth with an axis of"):
+        describe([path])
 
 
 def test_damage_inside_is_refused_or_read_but_never_a_crash(hrrr):

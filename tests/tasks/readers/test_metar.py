@@ -244,6 +244,7 @@ def test_some_groups_that_cannot_be_read_are_shown(read):
 def test_reports_without_an_end_are_counted_only_where_others_have_one(read):
     assert metar.NO_END not in counted(read("KAAA 011155Z 27008KT\nKBBB 011155Z 27008KT\n"))
     assert counted(read("KAAA 011155Z 27008KT=\nKBBB 011155Z 27008KT 9999 2"))[metar.NO_END] == 1
+    assert counted(read("METAR KAAA 011155Z 27008KT METAR KBBB 011155Z 27008KT="))[metar.NO_END] == 1
 
 
 @pytest.mark.parametrize("cut", ["2", "27", "2700", "27008", "27008K", "27008G", "27008G1", "VRB0", "2700/KT"])
@@ -356,7 +357,10 @@ def test_without_the_library(read, monkeypatch):
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
-        ("KAAA 011155Z 27008KT=".encode("utf-16"), "zero bytes, as UTF-16 has"),
+        (
+            "KAAA 011155Z 27008KT=".encode("utf-16"),
+            "is no text in ASCII or UTF-8 .a zero byte., expected METAR reports",
+        ),
         (b"hello\n", "there is no METAR report in it .*no METAR.*hello"),
         (b"SAUS70 KWBC 011200\nMETAR\n", "there is no METAR report in it .there is nothing in it"),
         (b"SAUS70 KWBC 011200\nMETAR\nNIL=\n", "there is no METAR report in it .1 NIL reports"),
@@ -372,7 +376,7 @@ def test_refused(read, content, message):
 def test_nothing_to_read(tmp_path):
     with pytest.raises(MissingInput, match="no such file"):
         metar.read_reports(tmp_path / "gone.txt", StationWishes())
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="is a directory, expected METAR reports"):
         metar.read_reports(tmp_path, StationWishes())
 
 

@@ -186,6 +186,20 @@ def test_nothing_names_the_stations(write):
         read(write(bare))
 
 
+def test_the_variable_with_the_role_names_the_stations(write):
+    both = {**LAYOUTS["orthogonal"], "station_name": (("station", "length"), letters(["Alpha", "Bravo"]), {})}
+    both["code"] = both.pop("station_id")
+    assert set(read(write(both))["station"]) == {"A", "B"}
+
+
+def test_variables_may_order_their_dimensions_as_they_like(write):
+    turned = {**LAYOUTS["orthogonal"]}
+    turned["T"] = (("time", "station"), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]], {"units": "degC"})
+    frame = read(write(turned))
+    assert frame[frame["station"] == "A"]["temperature"].tolist() == [1.0, 2.0, 3.0]
+    assert frame[frame["station"] == "B"]["temperature"].tolist() == [4.0, 5.0, 6.0]
+
+
 def test_a_single_report(write):
     snapshot = {**PLACES, **NAMES, "time": ((), 10.0, TIME), "speed": (("station",), [3.0, 4.0], SPEED)}
     assert rows(read(write(snapshot))) == [("A", 10, 3.0), ("B", 10, 4.0)]
