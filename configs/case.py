@@ -24,7 +24,7 @@ from configs import paths, units
 from configs.extraction import ExtractionRules, extraction_rules
 from configs.impact import FirebenchNames, SeverityRules, StructureRules
 from configs.rules import MatchingRules, Space
-from configs.shape import CaseSection, FirebenchSection, KpiSection, WindowSection, in_words, meant
+from configs.shape import CaseSection, KpiSection, WindowSection, in_words, meant
 from configs.source import Location, Source, read_source
 from configs.threat import threat_rules
 from configs.units import convert, convert_difference, hours, split_quantity
@@ -220,13 +220,10 @@ class _Binder:
         )
 
     def _firebench(self) -> FirebenchNames | None:
-        said = self.section.publish.firebench
-        if said is False:
+        said, section = self.section.publish, self.section
+        if not said.firebench:
             return None
-        names = FirebenchSection() if said is True else said
-        return FirebenchNames(
-            names.name or self.section.title or self.section.case, names.short_name or self.section.case
-        )
+        return FirebenchNames(said.case_name or section.title or section.case, said.short_name or section.case)
 
     def _cycle(self) -> datetime | None:
         """The cycle that the case is about, where it is about one only."""

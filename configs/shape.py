@@ -345,18 +345,13 @@ class ThreatSection(_Section):
     )
 
 
-class FirebenchSection(_Section):
-    """What the case is called in FireBench's result file."""
-
-    name: str | None = Field(None, description="`case_name`; the title unless said.", min_length=1)
-    short_name: str | None = Field(None, description="`benchmark_short_name`; the case's id unless said.", min_length=1)
-
-
 class PublishSection(_Section):
     """What is written beside the card."""
 
-    firebench: Switch | FirebenchSection = Field(
-        False, description="`firebench.json`: the card in the form of FireBench's result file."
+    firebench: Switch = Field(False, description="`firebench.json`: the card in the form of FireBench's result file.")
+    case_name: str | None = Field(None, description="`case_name` in it; the title unless said.", min_length=1)
+    short_name: str | None = Field(
+        None, description="`benchmark_short_name` in it; the case's id unless said.", min_length=1
     )
 
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from tasks.compute import session as opened_session
 from tasks.matching.curved import Blocks, pieces
 from tasks.matching.ledger import NO_FORECAST, NO_OBSERVATION, PAIR
 from tasks.readers.buildings import DEGREES as LONGITUDE_LATITUDE
-from tasks.readers.rasters import NO_DATA, OUTSIDE, Codes, Raster, opened_raster
+from tasks.readers.rasters import NO_DATA, OUTSIDE, Codes, Raster, kind_of, opened_raster
 
 TILES = 31  # along the longer side, so that there are at most 961 tiles
 PREVIEW = 320  # cells along the longer side of what is kept for the map
@@ -59,6 +59,11 @@ class Layer:
     def open(self) -> Any:
         return opened_raster(self.path, self.data.source, self.data.options)
 
+    def recognised(self) -> Layer:
+        """The same with its format, so that it is looked for once and not by every band."""
+        source = self.data.source or kind_of(self.path)
+        return replace(self, data=replace(self.data, source=source))
+
 
 def match_rasters(
     model: Layer,
@@ -69,6 +74,7 @@ def match_rasters(
     progress: Progress | None = None,
 ) -> MatchedRasters:
     """Every cell of the observation's grid, counted by tile, codes and reason."""
+    model, observation = model.recognised(), observation.recognised()
     with model.open() as forecast, observation.open() as observed:
         plan = Plan.of(forecast, observed, rules, polygon)
         how = plan.describe(forecast, observed)
@@ -247,6 +253,7 @@ def match_common(
     The domain `union` is that of all models together: where any of them burns, the others are right not to (D-15).
     """
     plans = {}
+    models, observation = {name: each.recognised() for name, each in models.items()}, observation.recognised()
     for name, model in models.items():
         with model.open() as forecast, observation.open() as observed:
             plans[name] = Plan.of(forecast, observed, rules, polygon)

@@ -138,9 +138,9 @@ def kind_of(path: Path) -> str | None:
 @contextmanager
 def opened_raster(path: Path, source: str | None, options: Mapping[str, Any]) -> Iterator[Raster]:
     """The raster, open for reading by pieces."""
-    if kind_of(path) != "zarr" and path.is_dir():
-        raise BadInput(f"{path}: is a directory, expected a raster ({READ})")
     kind = source if source in KINDS else kind_of(path)
+    if kind != "zarr" and path.is_dir():
+        raise BadInput(f"{path}: is a directory, expected a raster ({READ})")
     if kind is None:
         raise BadInput(f"{path}: is no raster that firecard reads; expected {READ}")
     if kind in ("netcdf", "zarr"):

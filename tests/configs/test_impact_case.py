@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from configs.case import Case, read_case
+from configs.impact import FirebenchNames
 from metrics.errors import BadCase
 from metrics.severity import PRESETS
 
@@ -66,3 +67,26 @@ def test_mistakes(tmp_path, line, message):
     with pytest.raises(BadCase, match=message) as error:
         read(tmp_path, line)
     assert "case.yaml:5" in str(error.value)
+
+
+def test_a_result_file_for_firebench(tmp_path):
+    assert read(tmp_path).firebench is None
+    assert read(tmp_path, "title: A fire", "publish: {firebench: true}").firebench == FirebenchNames("A fire", "FIRE")
+    named = read(tmp_path, "publish: {firebench: true, case_name: Caldor 2021, short_name: 2021_Caldor}")
+    assert named.firebench == FirebenchNames("Caldor 2021", "2021_Caldor")
+
+
+PUBLISH = [
+    pytest.param("{firebench: yes}", "publish.firebench: expected true or false, got 'yes'", id="yes"),
+    pytest.param("{fire: true}", "publish.fire: unknown key 'fire': did you mean 'firebench'?", id="key"),
+    pytest.param("{firebench: true, short_name: 7}", "publish.short_name: expected text, got 7", id="number"),
+    pytest.param("true", "publish: expected a mapping with firebench, case_name, short_name", id="no mapping"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), PUBLISH)
+def test_mistakes_in_what_is_published(tmp_path, text, message):
+    with pytest.raises(BadCase) as error:
+        read(tmp_path, f"publish: {text}")
+    assert message in str(error.value)
+    assert "case.yaml:5:" in str(error.value)
