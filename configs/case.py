@@ -434,7 +434,7 @@ class _Binder:
         if kpi.family == "extraction" and section.aggregate == "pooled":
             self.problems.add((*place, "aggregate"), "extraction KPIs are means over fields: leave `aggregate` out")
         if variable.reported_when:
-            kpi = replace(kpi, conditional=True, note="where reported")
+            kpi = replace(kpi, conditional=True, note="only where stations report it")
         return Instance(
             id=name,
             name=section.name or title,

@@ -26,7 +26,8 @@ from tasks.store.digests import InputFile
 def check_case(case: Case, cycle: datetime | None, say: Callable[[str], None]) -> bool:
     """Say everything about a case; True if every model could be read."""
     say(f"{case.path}: case {case.id}{': ' + case.title if case.title else ''}")
-    say(f"  {len(case.instances)} KPIs in {len(case.groups)} groups, schemes {', '.join(case.schemes)}")
+    schemes = "schemes" if len(case.schemes) > 1 else "scheme"
+    say(f"  {len(case.instances)} KPIs in {len(case.groups)} groups, {schemes} {', '.join(case.schemes)}")
     cycle = cycle or latest_cycle(case)
     say(f"  cycle {cycle:%Y-%m-%dT%H:%MZ}, valid {case.window.describe(cycle)}")
     good = []

@@ -11,6 +11,7 @@ from configs.formats import MODEL, OBSERVED, Format
 from metrics.errors import BadInput, OutputRefused
 from tasks.describing.draft import DATED, Draft, case_text, model_names
 from tasks.describing.seen import Seen, look_at
+from tasks.describing.together import one_each
 from tasks.readers.formats import Head, is_table_of_stations, recognise
 from tasks.store.keyed import writing
 
@@ -46,6 +47,7 @@ def drafted(files: Sequence[Path], root: Path, say: Callable[[str], None]) -> Dr
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         say(f"{paths[0]}{more}: {found.title} (source: {found.name})")
     seen = [look_at(paths, found) for (found, _), paths in sets.items() if found.holds in MODEL]
+    seen = one_each(seen, say)
     nameless = [each for each in seen if not each.models]
     models = {name: each for each in seen for name in each.models}
     models |= dict(zip(model_names(nameless), nameless, strict=True))

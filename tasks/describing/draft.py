@@ -122,11 +122,20 @@ class Draft:
 def model_names(sets: Sequence[Seen]) -> list[str]:
     """A name for each model: that of its folder where the folders differ, else what its files' names share."""
     folders = [next((each for each in map(undated, _folders(seen.paths[0])) if each), "") for seen in sets]
-    stems = [re.sub(r"^vfld", "", undated(beginning([_stem(path) for path in seen.paths]))) for seen in sets]
-    for names in (folders if len(sets) > 1 else [], stems, [f"{a}-{b}" for a, b in zip(folders, stems, strict=True)]):
+    stems = [re.sub(r"^vfld", "", undated(_shared([_stem(path) for path in seen.paths]))) for seen in sets]
+    for names in (
+        folders if len(sets) > 1 else [],
+        stems,
+        [f"{a}-{b}".strip("-") for a, b in zip(folders, stems, strict=True)],
+    ):
         if names and all(names) and len(set(names)) == len(names):
             return [re.sub(r"[^\w.+-]+", "-", name)[:80] for name in names]
     return [f"model-{number}" for number in range(1, len(sets) + 1)]
+
+
+def _shared(stems: Sequence[str]) -> str:
+    """What names begin with, not cut in the middle of a number."""
+    return stems[0] if len(set(stems)) == 1 else re.sub(r"\d+$", "", beginning(stems))
 
 
 def _folders(path: Path) -> list[str]:
@@ -153,12 +162,18 @@ def template(files: Sequence[Path], root: Path, cycle: datetime, *, dated: bool 
     for each in names:
         if re.search(r"[{}\x00-\x1f\x7f]", each):
             raise BadInput(f"{each!r}: braces and control characters cannot stand in a path of a case; rename it")
-    patterns = [_pattern(names, at_words=True), _pattern(names, at_words=False)]
+    patterns = [_pattern(names, at_words=True), _pattern(names, at_words=False), *_by_letters(names)]
     choices = [each for pattern in patterns for each in _with_dates(pattern, cycle)] if dated else []
     wanted = {each.resolve() for each in files}
     for choice in (*choices, *patterns):
         if {each.resolve() for each in paths.files(choice, root, cycle)} == wanted:
             return choice
+    others = [each for each in paths.files(patterns[1], root, cycle) if each.resolve() not in wanted]
+    if others:
+        raise BadInput(
+            f"{others[0]}: a path of a case that finds {files[0].name} … {files[-1].name} finds this one too; give it"
+            " as well, or put the files of a model into a folder of their own"
+        )
     return patterns[1]
 
 
@@ -178,6 +193,14 @@ def _pattern(names: Sequence[str], *, at_words: bool) -> str:
             first, last = re.sub(r"[^\W_]+$", "", first) or re.sub(r"\d+$", "", first), re.sub(r"^[^\W_]+", "", last)
         pieces.append(f"{glob.escape(first)}*{glob.escape(last)}")
     return "/".join(pieces)
+
+
+def _by_letters(names: Sequence[str]) -> list[str]:
+    """Names of one length as a pattern that lists the letters in which they differ: `sep_[uv].nc`."""
+    letters = ["".join(sorted(set(each))) for each in zip(*names, strict=False)]
+    if len(set(map(len, names))) > 1 or any(len(each) > 1 and set(each) & set("]-!^/") for each in letters):
+        return []
+    return ["".join(glob.escape(each) if len(each) == 1 else f"[{each}]" for each in letters)]
 
 
 def _with_dates(pattern: str, cycle: datetime) -> Iterator[str]:
@@ -209,9 +232,15 @@ def case_text(draft: Draft, name: str) -> str:
     if not chosen:
         here = sorted({name for each in draft.models.values() for name in each.variables})
         there = sorted(draft.observed.variables) if draft.observed else here
+        why = dict.fromkeys(each for seen in draft.models.values() for each in seen.withheld.values())
         raise BadInput(
-            f"there is no variable that both sides have: models {', '.join(here) or 'none'}; observations"
-            f" {', '.join(there) or 'none'}"
+            "; ".join(
+                (
+                    f"there is no variable that both sides have: models {', '.join(here) or 'none'}",
+                    f"observations {', '.join(there) or 'none'}",
+                    *why,
+                )
+            )
         )
     models = {label: template(each.paths, draft.root, cycle) for label, each in draft.models.items()}
     lines = [
@@ -238,7 +267,7 @@ def case_text(draft: Draft, name: str) -> str:
         lines.append(f"  {key}: {each.text}")
     if "wind_speed" in variables:
         lines += [
-            "  # Hours above a threshold that matters to you, as half a unit of your data (D-19):",
+            "  # Hours above a threshold that matters to you; for reports in whole knots or mph best at half ones:",
             "  # WX90: {kpi: sustained_wind_speed, parameters: {threshold: 8 m/s},"
             " normalise: {kind: symmetric_linear, m: 6 h}}",
         ]

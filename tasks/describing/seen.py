@@ -31,7 +31,8 @@ class Seen:
     """What a set of files of one format holds.
 
     `variables` says of each how it is read, `withheld` why one that might be expected is not there. `cycles` and
-    `models` are those that the files name. `shape` is that of a grid; `placed` says whether stations have positions.
+    `models` are those that the files name. `shape` is that of a grid and `parts` what it stores, wind by its
+    components; `placed` says whether stations have positions.
     """
 
     format: Format
@@ -46,6 +47,7 @@ class Seen:
     shape: tuple[int, ...] = ()
     heights: tuple[float, ...] = ()
     facts: tuple[str, ...] = ()
+    parts: frozenset[str] = frozenset()
 
     @property
     def step(self) -> float | None:
@@ -66,7 +68,10 @@ class Seen:
         period = f"{first:%Y-%m-%dT%H:%MZ}" + (f" to {last:%Y-%m-%dT%H:%MZ}" if last > first else "")
         said.append(f"valid {period}: {len(self.times)} time{'s' if last > first else ''}{spacing}")
         said += [f"{name}: {how}" for name, how in self.variables.items()]
-        said += [f"not used, {name}: {why}" for name, why in self.withheld.items()]
+        reasons: dict[str, list[str]] = {}
+        for name, why in self.withheld.items():
+            reasons.setdefault(why, []).append(name)
+        said += [f"not used, {' and '.join(names)}: {why}" for why, names in reasons.items()]
         return said
 
 
@@ -102,6 +107,7 @@ def _grid(paths: tuple[Path, ...], format: Format, _around: datetime | None) -> 
         if "wind_speed" not in offers or offers["wind_speed"].height is None
         else (offers["wind_speed"].height,),
         facts=tuple(facts),
+        parts=frozenset(part for file in files.files for each in file.parts for part in each.stored),
     )
 
 

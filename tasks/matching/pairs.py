@@ -17,6 +17,7 @@ from metrics.sums import Array
 from metrics.variables import Variable
 from tasks.matching import ledger
 from tasks.matching.clock import step_of
+from tasks.readers.notes import NOTES, Notes
 from tasks.readers.pairs import read_pairs
 
 POINT = ["station", "valid_time", "variable"]
@@ -47,6 +48,7 @@ def match_pairs(
     one lacks is a missing forecast, not a point that never was (D-17).
     """
     tables = [read(path, variables) for path in files]
+    told = sum((each.attrs.pop(NOTES, Notes()) for each in tables), Notes()).in_words()
     # A file that names no model is this model's own.
     table = pd.concat([each if "model" in each else each.assign(model=name) for each in tables], ignore_index=True)
     where = ", ".join(path.name for path in files)
@@ -69,7 +71,8 @@ def match_pairs(
         raise BadInput(
             f"{where}: {row['variable']} at station {row['station']!r}, {when}: this pair stands in two files"
         )
-    return Matched(_with_outcomes(_one_row_per_point(table, own[table.index], cycle, window), variables), offered)
+    points = _one_row_per_point(table, own[table.index], cycle, window)
+    return Matched(_with_outcomes(points, variables), offered, {"reports": "; ".join(told)} if told else {})
 
 
 def _one_row_per_point(table: pd.DataFrame, own: pd.Series, cycle: datetime, window: Window) -> pd.DataFrame:

@@ -323,7 +323,7 @@ def _statistic(file: File, variable: str, name: str) -> str:
             return f"{method} ({methods})"
     if "point" in methods.split():
         return "instantaneous"
-    return STATISTICS.get(name, "not said" if variable == "wind_gust" else "instantaneous")
+    return STATISTICS.get(name, "over a period that is not said" if variable == "wind_gust" else "instantaneous")
 
 
 def _plane(coordinates: Coordinates, name: str, along_time: set[str]) -> Plane:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tasks.readers.hdf import File
 
 OWN = ("pairs", "stations")  # tables in firecard's own words
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 GLANCE = 65536  # bytes that are enough to know a format
 
 
@@ -75,8 +76,10 @@ class Head:
             raise MissingInput(f"{path}: there is no such file") from None
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-        if not start:
-            raise BadInput(f"{path}: is empty")
+        if not start.strip(b" \t\r\n\xef\xbb\xbf"):
+            raise BadInput(f"{path}: is empty" if len(start) < GLANCE else f"{path}: starts with nothing but blanks")
+        if start.startswith(UTF_16):
+            raise BadInput(f"{path}: is text in UTF-16, expected UTF-8; save it so")
         return cls(path, start)
 
     @cached_property
@@ -170,6 +173,8 @@ def recognise(path: Path, holds: Collection[Holds], *, source: str | None = None
     for each in (FORMATS[name] for name in OWN if FORMATS[name].holds in holds):
         if reader(each).resembles(head):
             return each  # its reader says best what is wrong with it
+    if head.folder:
+        raise BadInput(f"{path}: is a directory and no Zarr store; expected a file")
     known = ", ".join(f"{each.name} ({each.title})" for each in FORMATS.values() if each.holds in holds)
     raise BadInput(f"{path}: its format is not recognised: it {looks_like(head)}; known here: {known}. {OWN_TABLES}")
 
@@ -182,8 +187,6 @@ def is_table_of_stations(head: Head) -> bool:
 
 def looks_like(head: Head) -> str:
     """What a file looks like to somebody who does not know its format."""
-    if head.folder:
-        return "is a directory"
     if head.netcdf:
         try:
             with head.opened() as file:

@@ -305,6 +305,7 @@ def describe(
     _refuse_overlap(files)
     offers = _offers(offered, wishes)
     withheld = {name: why for found in offered for name, why in found.withheld.items() if name not in offers}
+    withheld = {**_half_a_wind(files, offers), **withheld}
     return GridFiles(
         first.source, first.container, tuple(surfaces), first.orientation, tuple(files), offers, withheld, broken
     )
@@ -564,6 +565,20 @@ def _offers(founds: Sequence[Found], wishes: Wishes) -> dict[str, Offer]:
                 statistic=parts[0].statistic,
             )
     return offers
+
+
+def _half_a_wind(files: Sequence[GridFile], offers: Mapping[str, Offer]) -> dict[str, FirecardError]:
+    """Why there is no wind where only one of its components is."""
+    held = {name: part for file in files for part in file.parts for name in part.stored if name in COMPONENTS}
+    if "wind_speed" in offers or len(held) != 1:
+        return {}
+    ((here, file),) = held.items()
+    lacking = COMPONENTS[1 - COMPONENTS.index(here)]
+    why = BadInput(
+        f"{file.path}: {file.stored[here].name} is the {PARTS[here].title.lower()}, and the "
+        f"{PARTS[lacking].title.lower()} is missing; if a file of its own has it, one path must find both files"
+    )
+    return dict.fromkeys(("wind_speed", "wind_direction"), why)
 
 
 def _usable(found: Found) -> dict[str, Stored]:

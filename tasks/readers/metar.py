@@ -158,8 +158,8 @@ def _around(path: Path, wishes: StationWishes) -> datetime:
     if len(dates) != 1:
         told = "has several dates" if dates else "has none either"
         raise BadInput(
-            f"{path}: METAR reports say day and hour but neither month nor year, and the file's name {told}; say the"
-            " cycle, or call the file such as metar_20190701.txt"
+            f"{path}: METAR reports say day and hour but neither month nor year, and the file's name {told}; in a case"
+            " the cycle tells them; alone, call the file such as metar_20190701.txt"
         )
     return dates.pop()
 

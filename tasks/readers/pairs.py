@@ -18,7 +18,8 @@ from configs.units import convert
 from metrics.errors import BadInput, UnknownUnit
 from metrics.variables import Variable
 from tasks.readers.formats import Head
-from tasks.readers.tables import Rows, column, numbers, read_table, times
+from tasks.readers.notes import NOTES
+from tasks.readers.tables import Rows, column, numbers, read_table, times, zone_notes
 
 NEEDED = ("station", "lat", "lon", "cycle", "valid_time", "variable", "unit", "forecast", "observed")
 COLUMNS = ("model", *NEEDED)
@@ -54,6 +55,7 @@ def read_pairs(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
         rows.refuse(frame[name].isna(), name, frame[name], "expected a unit" if name == "unit" else "expected a name")
         frame[name] = frame[name].astype(str).str.strip()
         rows.refuse((frame[name] == "") & (name != "unit"), name, frame[name], "expected a name")
+    notes = zone_notes(frame["cycle"], None) + zone_notes(frame["valid_time"], None)
     for name in ("cycle", "valid_time"):
         frame[name] = times(frame[name], name, rows)
     for name in ("lat", "lon", "forecast", "observed"):
@@ -65,7 +67,9 @@ def read_pairs(path: Path, variables: Mapping[str, Variable]) -> pd.DataFrame:
     )
     _convert_units(frame, variables, rows)
     _refuse_repeated(frame, rows)
-    return frame.drop(columns="unit")
+    frame = frame.drop(columns="unit")
+    frame.attrs[NOTES] = notes
+    return frame
 
 
 def _convert_units(frame: pd.DataFrame, variables: Mapping[str, Variable], rows: Rows) -> None:

@@ -90,7 +90,7 @@ WRITTEN = re.compile(
     r"(\d{4})[-/ ]?(\d\d)[-/ ]?(\d\d)[T_ ]?(\d\d):?(\d\d)(?::?(\d\d)(?:\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
 )
 MOST = 20_000_000  # reports of one file that are taken at once
-REPORTS, BAD_BITS = "reports in NetCDF", "values left out by their quality bits"
+BAD_BITS = "values left out by their quality bits"
 NO_TIME = "values without a time"
 
 
@@ -180,9 +180,8 @@ class Reading:
                 frame[name] = each[there] if isinstance(each, np.ndarray) else each
         frame["variable_direction"] = False
         self._refuse_nameless(frame["station"])
-        self.counts[REPORTS] = len(frame)
         self.counts[NO_TIME] = sum(int(np.isfinite(each[~there]).sum()) for each in values.values())
-        counts = {what: self.counts[what] for what in (REPORTS, BAD_BITS, NO_TIME) if self.counts[what]}
+        counts = {what: self.counts[what] for what in (BAD_BITS, NO_TIME) if self.counts[what]}
         frame.attrs[NOTES] = Notes(counts, sentences=tuple(self.said))
         return frame
 

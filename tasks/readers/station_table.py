@@ -22,8 +22,9 @@ from configs.source import plain
 from metrics.errors import BadInput
 from metrics.variables import Variable
 from tasks.readers.formats import Head, StationWishes
+from tasks.readers.notes import NOTES
 from tasks.readers.reports import OPTIONAL, Column, converted, measured, refuse_repeated, unit_of, wished
-from tasks.readers.tables import Rows, column, names, numbers, read_table, times
+from tasks.readers.tables import Rows, column, names, numbers, read_table, times, zone_notes
 
 WHAT = "a table of station reports"
 NEEDED = ("station", "lat", "lon", "time")
@@ -66,6 +67,7 @@ def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
         raise BadInput(f"{path}: there is a header but no row")
     rows = Rows(path)
     frame["station"] = names(frame["station"], columns["station"].header, rows)
+    notes = zone_notes(frame["time"], wishes.zone)
     frame["time"] = times(frame["time"], columns["time"].header, rows, zone=wishes.zone).dt.floor("s")
     for name in ("lat", "lon"):
         if name in frame:
@@ -78,8 +80,11 @@ def read_reports(path: Path, wishes: StationWishes) -> pd.DataFrame:
         frame["network"] = column(table, columns["network"].header, path).astype(str).str.strip()
     if set(LONG) <= columns.keys():
         called = {own: name for name, own in wishes.names.items() if name in variables}
-        return _from_long(frame, table, path, variables, rows, columns, called)
-    return _from_wide(frame, table, path, variables, rows, columns)
+        frame = _from_long(frame, table, path, variables, rows, columns, called)
+    else:
+        frame = _from_wide(frame, table, path, variables, rows, columns)
+    frame.attrs[NOTES] = notes
+    return frame
 
 
 def _columns(found: list[str], wishes: StationWishes, path: Path) -> dict[str, Column]:

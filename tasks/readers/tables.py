@@ -15,10 +15,12 @@ import pyarrow.parquet
 
 from configs.source import plain
 from metrics.errors import BadInput
+from tasks.readers.notes import Notes
 
 MISSING = {"", "na", "nan", "null", "none", "n/a", "-"}
 ZONE = re.compile(r"[T ].*?(Z|[+-]\d{2}(?::?\d{2})?)$")
 FIRST, LAST = (pd.Timestamp(each, tz="UTC") for each in ("1900-01-01", "2200-01-01"))
+TAKEN_AS_UTC = "times have no zone and are taken as UTC"
 
 
 class Rows:
@@ -132,6 +134,14 @@ def times(values: pd.Series, name: str, rows: Rows, *, zone: str | None = None) 
     local = parsed.dt.tz_localize(None)
     written = local.astype(str)
     return in_zone(local, zone, lambda wrong, said: rows.refuse(wrong, name, written, said))
+
+
+def zone_notes(values: pd.Series, zone: str | None) -> Notes:
+    """What is to be told of times that say no zone, where the case names none either."""
+    if zone is not None or isinstance(values.dtype, pd.DatetimeTZDtype):
+        return Notes()
+    bare = values.dtype.kind == "M" or without_zone(values.astype(str).str.strip()).any()
+    return Notes(sentences=(TAKEN_AS_UTC,) if bare else ())
 
 
 def in_zone(bare: pd.Series, zone: str, refuse: Callable[[pd.Series, str], None]) -> pd.Series:

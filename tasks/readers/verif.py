@@ -36,11 +36,11 @@ COLUMNS = {
 }
 """What the columns are called, by our names; a file has one of each."""
 CALLED = {
-    "temperature": "t t2m temp temperature airtemperature 2mtemperature temperature2m",
-    "dew_point": "td dewpoint dewpointtemperature",
-    "relative_humidity": "rh relativehumidity",
-    "wind_speed": "ws ff windspeed windspeed10m 10mwindspeed",
-    "wind_direction": "wd dd winddirection winddir",
+    "temperature": "t t2 t2m temp temperature airtemperature 2mtemperature temperature2m",
+    "dew_point": "td td2m d2m dewpoint dewpointtemperature",
+    "relative_humidity": "rh rh2m relativehumidity",
+    "wind_speed": "ws ff ws10 ws10m ff10 ff10m windspeed windspeed10m 10mwindspeed",
+    "wind_direction": "wd dd wd10 wd10m dd10 dd10m winddirection winddir",
     "wind_gust": "gust windgust fg",
 }
 """What variables are called there, without blanks, strokes and capitals."""
@@ -102,7 +102,7 @@ def _variable(said: str | None, variables: Mapping[str, Variable], path: Path) -
     for name, spellings in CALLED.items():
         if name in variables and plainly in spellings.split():
             return variables[name]
-    raise BadInput(f"{path}: '# variable: {plain(said, 60)}': is none that is known: {known}")
+    raise BadInput(f"{path}: '# variable: {plain(said, 60)}': is none that is known; write one of these there: {known}")
 
 
 def _columns(header: list[str], path: Path, line: int) -> dict[str, int]:

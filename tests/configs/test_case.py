@@ -497,7 +497,7 @@ def test_bounded_kpis_need_no_normalisation(case_file):
 def test_gusts_are_labelled_where_reported(case_file):
     kpi = read_case(case_file()).instances["WX04"].kpi  # D-22
     assert kpi.conditional
-    assert kpi.note == "where reported"
+    assert kpi.note == "only where stations report it"
 
 
 def test_symmetric_normalisation_is_around_the_best(case_file):

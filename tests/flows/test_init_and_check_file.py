@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -111,6 +112,108 @@ def test_what_cannot_become_a_case_is_refused(firecard, tmp_path, given, said):
     assert not (tmp_path / "case.yaml").exists()
 
 
+@pytest.fixture
+def written(tmp_path):
+    """Writes a CF file of a grid with some variables at some hours, and reports without a zone at its middle."""
+    standard = {
+        "u10": ("eastward_wind", "m s-1"),
+        "v10": ("northward_wind", "m s-1"),
+        "t2m": ("air_temperature", "K"),
+    }
+    obs = "".join(f"A,41,-120,2026-11-17 {hour:02d}:00,5,90,10\n" for hour in range(6))
+    (tmp_path / "obs.csv").write_text(
+        "station,lat,lon,time,wind_speed [m/s],wind_direction [deg],temperature [degC]\n" + obs
+    )
+
+    def write(name, variables, hours=range(6)):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with netCDF4.Dataset(path, "w") as file:
+            for dim, size in (("time", len(hours)), ("lat", 3), ("lon", 3)):
+                file.createDimension(dim, size)
+            for axis, units, values in (
+                ("time", "hours since 2026-11-17", list(hours)),
+                ("lat", "degrees_north", [40, 41, 42]),
+                ("lon", "degrees_east", [-121, -120, -119]),
+            ):
+                file.createVariable(axis, "f8", (axis,))[:] = values
+                file[axis].units = units
+            for each in variables:
+                file.createVariable(each, "f8", ("time", "lat", "lon"))[:] = 3.0
+                file[each].standard_name, file[each].units = standard[each]
+        return path.relative_to(tmp_path)
+
+    return write
+
+
+TOGETHER = [
+    pytest.param({"sep_u.nc": ["u10"], "sep_v.nc": ["v10"]}, {"sep": "sep_*.nc"}, id="components"),
+    pytest.param({"u/x.nc": ["u10"], "v/x.nc": ["v10"]}, {"x": "*/x.nc"}, id="components in folders"),
+    pytest.param(
+        {"a_u10.nc": ["u10"], "a_v10.nc": ["v10"], "b_u10.nc": ["u10"], "b_v10.nc": ["v10"]},
+        {"a": "a_*.nc", "b": "b_*.nc"},
+        id="components of two models",
+    ),
+    pytest.param(
+        {"wind.nc": ["u10", "v10"], "t2m.nc": ["t2m"]}, {"model-1": "*.nc"}, id="variables in files of their own"
+    ),
+    pytest.param({"a/w.nc": ["u10", "v10"], "b/t.nc": ["t2m"]}, {"a": "a/w.nc", "b": "b/t.nc"}, id="two models"),
+    pytest.param(
+        {"a/w.nc": ["u10", "v10"], "b/w.nc": ["u10", "v10"]},
+        {"a": "a/w.nc", "b": "b/w.nc"},
+        id="the same of two models",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "models"), TOGETHER)
+def test_variables_in_files_of_their_own_are_one_model(firecard, written, tmp_path, given, models):
+    files = [written(name, variables) for name, variables in given.items()]
+    done = firecard("init", *files, "obs.csv")
+    assert done.exit_code == 0, done.stderr
+    case = read_case(tmp_path / "case.yaml")
+    named = {each.name: each.data["weather"].path for each in case.models}
+    if "model-1" in models:  # what the files' names do not tell, the folder does
+        assert list(named.values()) == list(models.values())
+    else:
+        assert named == models
+    assert firecard("check", "case.yaml").exit_code == 0
+
+
+def test_hours_in_numbered_files_are_one_model(firecard, written, tmp_path):
+    files = [written(f"run_{number:02d}.nc", ["u10", "v10"], hours=(2 * number, 2 * number + 1)) for number in range(3)]
+    done = firecard("init", *files[:2], "obs.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "run_00.nc, run_01.nc: one model, on one grid with other times in each" in done.stderr
+    case = read_case(tmp_path / "case.yaml")
+    assert [(each.name, each.data["weather"].path) for each in case.models] == [("run", "run_0[01].nc")]
+
+
+def test_a_component_without_its_other_half(firecard, written):
+    alone = written("u.nc", ["u10"])
+    said = "not used, wind_speed and wind_direction: u.nc: u10 is the eastward wind, and the northward wind is missing"
+    assert said in firecard("check", alone).stdout
+    done = firecard("init", alone, "obs.csv")
+    assert done.exit_code == 1
+    assert "u10 is the eastward wind, and the northward wind is missing" in done.stderr
+
+
+def test_times_without_a_zone_are_not_taken_silently(firecard, written, tmp_path):
+    files = [written("m.nc", ["u10", "v10"])]
+    assert firecard("init", *files, "obs.csv").exit_code == 0
+    said = "times have no zone and are taken as UTC"
+    assert said in (tmp_path / "case.yaml").read_text()
+    assert said in firecard("check", "obs.csv").stdout
+    assert said in firecard("check", "case.yaml").stdout
+    zoned = (tmp_path / "obs.csv").read_text().replace(":00,", ":00Z,")
+    (tmp_path / "obs.csv").write_text(zoned)
+    assert said not in firecard("check", "case.yaml").stdout
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    assert said not in firecard("check", "pairs.csv").stdout
+    (tmp_path / "pairs.csv").write_text(PAIRS.replace("Z,", ","))
+    assert said in firecard("check", "pairs.csv").stdout
+
+
 def test_a_grid_alone_asks_for_observations(firecard, night):
     done = firecard("init", files(night, "gfs/*/wrfout*")[0])
     assert done.exit_code == 1
@@ -174,7 +277,8 @@ UNREADABLE = [
     ),
     pytest.param(bytes(range(256)), "its format is not recognised: it starts with", id="bytes"),
     pytest.param("größe".encode("latin-1"), "its format is not recognised", id="Latin-1"),
-    pytest.param("station,time".encode("utf-16"), "its format is not recognised", id="UTF-16"),
+    pytest.param("station,time".encode("utf-16"), "x.dat: is text in UTF-16, expected UTF-8", id="UTF-16"),
+    pytest.param(b" \n\n", "x.dat: is empty", id="blank"),
 ]
 
 

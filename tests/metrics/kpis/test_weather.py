@@ -273,11 +273,11 @@ def test_a_model_wind_without_direction_is_a_missing_forecast(evaluated):  # D-1
 def test_gusts_are_labelled_where_reported(evaluated):  # D-22: the variable says so, the case binds it to its KPIs
     assert VARIABLES["wind_gust"].reported_when
     assert [name for name, each in VARIABLES.items() if each.reported_when] == ["wind_gust"]
-    bound = replace(KPIS["wind_gust_rmse"], conditional=True, note="where reported")
+    bound = replace(KPIS["wind_gust_rmse"], conditional=True, note="only where stations report it")
     sides = {"wind_gust": [[10, 12] * 6]}, {"wind_gust": [[NAN, 15] * 6]}  # six of twelve hours were gusty
     result = evaluated(bound, *sides, rules=Rules())
     assert (result.value, result.n, result.coverage) == (3, 6, 1)
-    assert "where reported" in result.flags
+    assert "only where stations report it" in result.flags
 
 
 OF_SPEED = ("bias", "mae", "rmse", "mean_absolute_station_bias")

@@ -78,6 +78,21 @@ def test_a_template_does_not_take_in_other_files(tmp_path):
     assert template(given, tmp_path, CYCLE) == "run_a*.nc"
 
 
+def test_a_template_lists_letters_where_nothing_else_tells_files_apart(tmp_path):
+    given = [tmp_path / name for name in ("sep_u.nc", "sep_v.nc")]
+    for path in (*given, tmp_path / "sep_t.nc"):
+        path.touch()
+    assert template(given, tmp_path, CYCLE) == "sep_[uv].nc"
+
+
+def test_files_that_no_path_tells_from_others_are_refused(tmp_path):
+    given = [tmp_path / name for name in ("wind.nc", "temperature.nc")]
+    for path in (*given, tmp_path / "other.nc"):
+        path.touch()
+    with pytest.raises(BadInput, match=r"other\.nc: a path .* finds this one too"):
+        template(given, tmp_path, CYCLE)
+
+
 def test_names_of_models():
     both = [
         model("x/wrf/2026111700/wrfout_d01_2026-11-17_00.nc"),
@@ -86,6 +101,8 @@ def test_names_of_models():
     assert model_names(both) == ["wrf", "gfs"]
     assert model_names(both[:1]) == ["wrfout_d01"]
     assert model_names([model("x/vfldAROME202611170003"), model("x/vfldHARMONIE202611170003")]) == ["AROME", "HARMONIE"]
+    assert model_names([model("x/run_00.nc", "x/run_01.nc")]) == ["run"]
+    assert model_names([model("x/u10.nc", "x/v10.nc")]) == ["x"]
     assert model_names([model("/2026.nc"), model("/2027.nc")]) == ["model-1", "model-2"]
 
 
